@@ -1,0 +1,519 @@
+"""One implementation, several number systems.
+
+The mathematics in `resstream.reference` is written once, on the trailing axes of NumPy arrays, with the functions of
+this module in place of `np.exp`, `np.max` and so on. What the code computes in is decided by the *entries*:
+
+=================  =====================  =============================================================
+number system      entries                used for
+=================  =====================  =============================================================
+`FLOAT64`          float64                searching (batches of thousands), training, pinned numbers
+`Ball(bits)`       `flint.arb`            judging: rigorous enclosures at a chosen precision
+`RATIONAL`         `flint.fmpq`           judging ties exactly, where the value is rational
+=================  =====================  =============================================================
+
+Derivatives are one more reading of the same code: complex128 entries (the complex step) for floats, `arb_series` for
+balls, `fmpq_series` for rationals. A reduction keeps its axis, so that a result is never a bare scalar and always
+broadcasts against what it came from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Protocol
+
+import numpy as np
+from flint import arb, arb_series, ctx, fmpq, fmpq_series, fmpz
+
+from resstream.errors import DomainError, NotExact, ShapeError, Undecided
+
+Array = np.ndarray[Any, Any]
+"""A NumPy array whose entries belong to one of the number systems."""
+
+_SERIES = (arb_series, fmpq_series)
+_STEP = 2.0**-200  # of the complex step: its square is far below the rounding of any float64
+
+
+# ---- number systems ---------------------------------------------------------
+
+
+class NumberSystem(Protocol):
+    """How exact raw numbers become entries, and in which context those are computed with."""
+
+    name: str
+
+    def array(self, values: Any) -> Array:
+        """The values (floats, integers, `Fraction`, `fmpq`; any shape) as entries of this number system."""
+        ...
+
+    def working(self) -> Any:
+        """A context manager in which the entries are computed with."""
+        ...
+
+
+@dataclass(frozen=True)
+class _Float64:
+    name: str = "float64"
+
+    def array(self, values: Any) -> Array:
+        values = np.asarray(values)
+        if values.dtype == object:
+            return np.vectorize(_to_float, otypes=[np.float64])(values)
+        return values.astype(np.float64, copy=False)
+
+    @contextmanager
+    def working(self) -> Iterator[None]:
+        # Overflow, 0/0 and the like make an instance unfit for a float verdict; they are looked for in the result.
+        with np.errstate(all="ignore"):
+            yield
+
+
+@dataclass(frozen=True)
+class _Rational:
+    name: str = "rational"
+
+    def array(self, values: Any) -> Array:
+        return _map(to_fmpq, np.asarray(values))
+
+    @contextmanager
+    def working(self) -> Iterator[None]:
+        yield
+
+
+@dataclass(frozen=True)
+class Ball:
+    """Ball arithmetic at a working precision of `bits` bits: every entry is an interval that holds the true value."""
+
+    bits: int = 128
+
+    @property
+    def name(self) -> str:
+        return f"ball({self.bits})"
+
+    def array(self, values: Any) -> Array:
+        with self.working():
+            return _map(_to_arb, np.asarray(values))
+
+    @contextmanager
+    def working(self) -> Iterator[None]:
+        # FLINT's precision is global to the process, hence set here and nowhere else.
+        before = ctx.prec
+        ctx.prec = self.bits
+        try:
+            yield
+        finally:
+            ctx.prec = before
+
+
+FLOAT64 = _Float64()
+RATIONAL = _Rational()
+
+
+def to_fmpq(value: Any) -> fmpq:
+    """The exact value of a float, integer, `Fraction`, decimal string or `fmpq`; NaN and infinities raise DomainError."""
+    if isinstance(value, fmpq):
+        return value
+    if isinstance(value, (int, np.integer, fmpz)):
+        return fmpq(int(value))
+    if isinstance(value, (Fraction, str)):
+        value = Fraction(value)
+        return fmpq(value.numerator, value.denominator)
+    value = float(value)
+    if not np.isfinite(value):
+        raise DomainError(f"expected a finite number, got {value}")
+    return fmpq(*value.as_integer_ratio())
+
+
+def _to_arb(value: Any) -> arb:
+    return arb(value) if isinstance(value, (float, int)) else arb(to_fmpq(value))
+
+
+def _to_float(value: Any) -> float:
+    return value.p / value.q if isinstance(value, fmpq) else float(value)
+
+
+def to_fraction(value: Any) -> Fraction:
+    """The exact value of a raw entry as a `Fraction`."""
+    value = to_fmpq(value)
+    return Fraction(int(value.p), int(value.q))
+
+
+# ---- exact literals ---------------------------------------------------------
+
+
+class Exact:
+    """An exact rational literal, read into the number system of whatever it meets: `exact(99, 100) * x`.
+
+    A Python `0.99` is a dyadic number beside 99/100, and a `Fraction` turns a float array into objects; this does
+    neither.
+    """
+
+    __array_ufunc__ = None  # so that `array * exact(1, 2)` comes here and not to NumPy's object loop
+
+    def __init__(self, value: Fraction) -> None:
+        self.value = value
+
+    def __repr__(self) -> str:
+        return f"exact({self.value.numerator}, {self.value.denominator})"
+
+    def _meet(self, other: Any, operation: Callable[[Any, Any], Any]) -> Any:
+        if isinstance(other, Exact):
+            return Exact(operation(self.value, other.value))
+        if isinstance(other, (int, Fraction)):
+            return Exact(Fraction(operation(self.value, Fraction(other))))
+        return operation(constant(self.value, like=other), other)
+
+    def __add__(self, other: Any) -> Any:
+        return self._meet(other, lambda a, b: a + b)
+
+    def __radd__(self, other: Any) -> Any:
+        return self._meet(other, lambda a, b: b + a)
+
+    def __sub__(self, other: Any) -> Any:
+        return self._meet(other, lambda a, b: a - b)
+
+    def __rsub__(self, other: Any) -> Any:
+        return self._meet(other, lambda a, b: b - a)
+
+    def __mul__(self, other: Any) -> Any:
+        return self._meet(other, lambda a, b: a * b)
+
+    def __rmul__(self, other: Any) -> Any:
+        return self._meet(other, lambda a, b: b * a)
+
+    def __truediv__(self, other: Any) -> Any:
+        return self._meet(other, lambda a, b: a / b)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return self._meet(other, lambda a, b: b / a)
+
+    def __pow__(self, power: int) -> Exact:
+        return Exact(self.value**power)
+
+    def __neg__(self) -> Exact:
+        return Exact(-self.value)
+
+
+def exact(numerator: int | str | Fraction, denominator: int = 1) -> Exact:
+    """The exact rational number numerator/denominator, as a literal for claims.
+
+    >>> exact(99, 100) * FLOAT64.array([2.0])
+    array([1.98])
+    >>> exact(1, 3) * RATIONAL.array([2])
+    array([2/3], dtype=object)
+    """
+    return Exact(Fraction(numerator) / denominator)
+
+
+def constant(value: int | Fraction | fmpq, like: Any) -> Any:
+    """The exact number `value` as one entry of the number system of the array `like`."""
+    if not isinstance(like, np.ndarray):
+        like = np.asarray(like)
+    if like.dtype != object:
+        return float(value) if not isinstance(value, fmpq) else _to_float(value)
+    first = like.flat[0] if like.size else None
+    if isinstance(first, (arb, fmpq, *_SERIES)):
+        return to_fmpq(value)
+    return to_fraction(value)
+
+
+def eye(size: int, like: Array) -> Array:
+    """The identity matrix (size, size) in the number system of `like`."""
+    return _plain(np.eye(size, dtype=int), like)
+
+
+def ones(shape: tuple[int, ...], like: Array) -> Array:
+    """An array of ones of the given shape in the number system of `like`."""
+    return _plain(np.ones(shape, dtype=int), like)
+
+
+def zeros(shape: tuple[int, ...], like: Array) -> Array:
+    """An array of zeros of the given shape in the number system of `like`."""
+    return _plain(np.zeros(shape, dtype=int), like)
+
+
+def _plain(integers: Array, like: Array) -> Array:
+    if like.dtype != object:
+        return integers.astype(like.dtype)
+    return _map(lambda entry: constant(int(entry), like), integers)
+
+
+# ---- functions of one entry -------------------------------------------------
+
+
+def _map(function: Callable[..., Any], *arrays: Array) -> Array:
+    """Apply a function entry by entry, giving an object array of the broadcast shape (also for no axes at all)."""
+    arrays = tuple(np.broadcast_arrays(*arrays)) if len(arrays) > 1 else arrays
+    out = np.empty(arrays[0].shape, dtype=object)
+    out_flat = out.reshape(-1)
+    for index, entries in enumerate(zip(*(a.flat for a in arrays), strict=True)):
+        out_flat[index] = function(*entries)
+    return out
+
+
+def _is_float(x: Array) -> bool:
+    return x.dtype != object
+
+
+def _exact_only(name: str, at: int, value: int) -> Callable[[fmpq], fmpq]:
+    """A transcendental function on rationals: known at one point, irrational elsewhere."""
+
+    def function(entry: fmpq) -> fmpq:
+        if entry == at:
+            return fmpq(value)
+        raise NotExact(f"{name}({entry}) is not rational")
+
+    return function
+
+
+def _transcendental(
+    name: str, numpy_function: Callable[[Array], Array], at: int, value: int
+) -> Callable[[Array], Array]:
+    rational = _exact_only(name, at, value)
+
+    def entrywise(entry: Any) -> Any:
+        if isinstance(entry, fmpq):
+            return rational(entry)
+        if isinstance(entry, fmpq_series) and entry[0] != at:
+            raise NotExact(f"{name} of a series about {entry[0]} is not rational")
+        return getattr(entry, name)()
+
+    def function(x: Array) -> Array:
+        return numpy_function(x) if _is_float(x) else _map(entrywise, x)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"{name} of every entry; for rationals only at {at}, elsewhere NotExact is raised."
+    return function
+
+
+exp = _transcendental("exp", np.exp, 0, 1)
+log = _transcendental("log", np.log, 1, 0)
+cos = _transcendental("cos", np.cos, 0, 1)
+sin = _transcendental("sin", np.sin, 0, 0)
+
+
+def tanh(x: Array) -> Array:
+    """Hyperbolic tangent of every entry; for rationals only at 0, elsewhere NotExact is raised."""
+    if _is_float(x):
+        return np.tanh(x)
+    return _map(_tanh_entry, x)
+
+
+def _tanh_entry(entry: Any) -> Any:
+    if isinstance(entry, arb):
+        return entry.tanh()
+    if isinstance(entry, fmpq):
+        return _exact_only("tanh", 0, 0)(entry)
+    grown = (2 * entry).exp()  # arb_series has no tanh of its own
+    return (grown - 1) / (grown + 1)
+
+
+def sqrt(x: Array) -> Array:
+    """Square root of every entry.
+
+    A ball that reaches below zero is cut at zero: the root is only asked of quantities that are nonnegative by their
+    mathematics (a sum of squares), so what lies below is rounding. A rational that is no square raises NotExact.
+    """
+    return np.sqrt(x) if _is_float(x) else _map(_sqrt_entry, x)
+
+
+def _sqrt_entry(entry: Any) -> Any:
+    if isinstance(entry, arb):
+        if not entry.lower() < 0:
+            return entry.sqrt()
+        if entry < 0:
+            raise DomainError(f"square root of the negative number {entry}")
+        return arb(0).union(entry.upper().sqrt())
+    if isinstance(entry, fmpq):
+        return _sqrt_rational(entry)
+    if isinstance(entry, fmpq_series):
+        root = _sqrt_rational(entry[0])
+        if root == 0:
+            raise NotExact("the square root has no derivative at 0")
+        return root * (entry / entry[0]).sqrt()
+    return entry.sqrt()
+
+
+def _sqrt_rational(entry: fmpq) -> fmpq:
+    if entry < 0:
+        raise DomainError(f"square root of the negative number {entry}")
+    root, rest = entry.p.sqrtrem()
+    other, other_rest = entry.q.sqrtrem()
+    if rest or other_rest:
+        raise NotExact(f"the square root of {entry} is not rational")
+    return fmpq(root, other)
+
+
+def square(x: Array) -> Array:
+    """Square of every entry (tighter on balls than `x * x`, which forgets that both factors are the same)."""
+    return x**2
+
+
+def absolute(x: Array) -> Array:
+    """Absolute value of every entry."""
+    if _is_float(x):
+        return np.where(x.real < 0, -x, x) if np.iscomplexobj(x) else np.abs(x)
+    return _map(_absolute_entry, x)
+
+
+def _absolute_entry(entry: Any) -> Any:
+    if isinstance(entry, _SERIES):
+        return -entry if _sign(entry) < 0 else entry
+    return abs(entry)
+
+
+def _sign(series: Any) -> int:
+    """The sign of a series near its point, where a kink may lie."""
+    value = series[0]
+    if value > 0:
+        return 1
+    if value < 0:
+        return -1
+    if value == 0:
+        raise Undecided("derivative asked at a kink (absolute value, maximum or ReLU of equal values)")
+    raise Undecided("the sign of a ball that holds zero is not known")
+
+
+def relu(x: Array) -> Array:
+    """max(x, 0) of every entry."""
+    if _is_float(x):
+        return np.where(x.real > 0, x, np.zeros_like(x))
+    return _map(_relu_entry, x)
+
+
+def _relu_entry(entry: Any) -> Any:
+    if isinstance(entry, _SERIES):
+        return entry if _sign(entry) > 0 else 0 * entry
+    return entry.max(arb(0)) if isinstance(entry, arb) else max(entry, fmpq(0))
+
+
+# ---- functions of two entries -----------------------------------------------
+
+
+def maximum(x: Array, y: Array) -> Array:
+    """The larger of two arrays, entry by entry (broadcast)."""
+    if _is_float(x) and _is_float(y):
+        return np.where(np.real(x) >= np.real(y), x, y) if np.iscomplexobj(x) or np.iscomplexobj(y) else np.maximum(x, y)
+    return _map(_larger, x, y)
+
+
+def minimum(x: Array, y: Array) -> Array:
+    """The smaller of two arrays, entry by entry (broadcast)."""
+    return -maximum(-x, -y)
+
+
+def _larger(first: Any, second: Any) -> Any:
+    if isinstance(first, _SERIES) or isinstance(second, _SERIES):
+        difference = first - second
+        return first if difference == 0 or _sign(difference) > 0 else second
+    if isinstance(first, arb) or isinstance(second, arb):
+        return arb(first).max(arb(second))
+    return max(first, second)
+
+
+def where(condition: Array, x: Any, y: Any) -> Array:
+    """Entries of x where the boolean array holds, of y elsewhere (broadcast; numbers become entries)."""
+    like = x if isinstance(x, np.ndarray) else y
+    if not _is_float(like):
+        x, y = (np.asarray(to_fmpq(z), dtype=object) if not isinstance(z, np.ndarray) else z for z in (x, y))
+    return np.where(condition, x, y)
+
+
+# ---- reductions, which keep their axis --------------------------------------
+
+
+def total(x: Array, axis: int = -1) -> Array:
+    """Sum along one axis, which stays with length 1."""
+    return np.sum(x, axis=axis, keepdims=True)
+
+
+def mean(x: Array, axis: int = -1) -> Array:
+    """Mean along one axis, which stays with length 1."""
+    return total(x, axis) / constant(x.shape[axis], x)
+
+
+def amax(x: Array, axis: int = -1) -> Array:
+    """Largest entry along one axis, which stays with length 1; of balls, the ball of the maximum."""
+    if x.shape[axis] == 0:
+        raise ShapeError(f"largest entry of an empty axis (shape {x.shape}, axis {axis})")
+    if _is_float(x) and not np.iscomplexobj(x):
+        return np.max(x, axis=axis, keepdims=True)
+    parts = np.split(x, x.shape[axis], axis=axis)
+    largest = parts[0]
+    for part in parts[1:]:
+        largest = maximum(largest, part)
+    return largest
+
+
+def amin(x: Array, axis: int = -1) -> Array:
+    """Smallest entry along one axis, which stays with length 1."""
+    return -amax(-x, axis)
+
+
+def largest_entry(x: Array) -> Array:
+    """Largest entry over the two trailing axes: (..., n, d) -> (..., 1, 1)."""
+    return amax(amax(x, -1), -2)
+
+
+def smallest_entry(x: Array) -> Array:
+    """Smallest entry over the two trailing axes: (..., n, d) -> (..., 1, 1)."""
+    return -largest_entry(-x)
+
+
+def total_entry(x: Array) -> Array:
+    """Sum over the two trailing axes: (..., n, d) -> (..., 1, 1)."""
+    return total(total(x, -1), -2)
+
+
+def descending(x: Array) -> Array:
+    """The entries along the last axis in descending order (by comparing and exchanging, so balls may overlap)."""
+    if _is_float(x) and not np.iscomplexobj(x):
+        return -np.sort(-x, axis=-1)
+    columns = np.split(x, x.shape[-1], axis=-1)
+    for end in range(len(columns) - 1, 0, -1):
+        for k in range(end):
+            columns[k], columns[k + 1] = maximum(columns[k], columns[k + 1]), minimum(columns[k], columns[k + 1])
+    return np.concatenate(columns, axis=-1)
+
+
+# ---- derivatives ------------------------------------------------------------
+
+
+def derivative(function: Callable[[Array], Array], x: Array, direction: Array) -> Array:
+    """Directional derivative of `function` at x, without finite differences.
+
+    Shapes: x and direction agree; the result has the shape of `function(x)`. Floats use the complex step (exact to
+    rounding), balls and rationals a power series cut after its linear term (an enclosure, or exact). A direction across
+    a kink raises `Undecided` for balls and rationals.
+
+    >>> derivative(lambda x: x**2, np.array([3.0]), np.array([1.0]))
+    array([6.])
+    """
+    if x.shape != direction.shape:
+        raise ShapeError(f"direction: expected the shape {x.shape} of x, got {direction.shape}")
+    if _is_float(x):
+        return np.imag(function(x + 1j * _STEP * direction)) / _STEP
+    series = fmpq_series if isinstance(x.flat[0], fmpq) else arb_series
+    before = ctx.cap
+    ctx.cap = 2
+    try:
+        values = function(_map(lambda point, slope: series([point, slope]), x, direction))
+        zero = fmpq(0) if series is fmpq_series else arb(0)
+        return _map(lambda entry: entry[1] if isinstance(entry, _SERIES) else zero, values)
+    finally:
+        ctx.cap = before
+
+
+def jacobian(function: Callable[[Array], Array], x: Array) -> Array:
+    """Jacobian of a map of row vectors, in the row convention: (..., 1, d) -> (..., d, e) with df = dx @ J.
+
+    Entry (i, j) is the derivative of output j with respect to input i, taken by `derivative`.
+    """
+    size = x.shape[-1]
+    rows = []
+    for i in range(size):
+        direction = np.broadcast_to(eye(size, x)[i : i + 1], x.shape)
+        rows.append(derivative(function, x, direction))
+    return np.concatenate(rows, axis=-2)
