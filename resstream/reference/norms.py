@@ -1,0 +1,175 @@
+"""Norms of row vectors and the operator norms that belong to them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from flint import arb, arb_mat, ctx, fmpq
+
+from resstream.arithmetic import Array, Ball, absolute, amax, sqrt, square, total, total_entry
+from resstream.errors import DomainError, NotExact, ShapeError
+from resstream.reference.checks import require_batch, require_matrix, require_rows, require_square
+
+KINDS = ("l1", "l2", "linf")
+
+
+@dataclass(frozen=True, eq=False)
+class Norm:
+    """A norm of row vectors: ||x|| is the l1, l2 or linf norm of x @ basis.
+
+    Shapes: basis (..., d, d) and inverse (..., d, d) with basis @ inverse = I, both None for no change of basis.
+    """
+
+    kind: str
+    basis: Array | None = None
+    inverse: Array | None = None
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise DomainError(f"kind: expected one of {', '.join(KINDS)}, got {self.kind!r}")
+        if (self.basis is None) != (self.inverse is None):
+            raise ShapeError("basis, inverse: expected both or neither")
+        if self.basis is not None and self.inverse is not None:
+            require_square("basis", self.basis)
+            require_square("inverse", self.inverse)
+            if self.basis.shape[-1] != self.inverse.shape[-1]:
+                raise ShapeError(f"inverse: expected the size of basis {self.basis.shape}, got {self.inverse.shape}")
+
+    def __str__(self) -> str:
+        return self.kind if self.basis is None else f"{self.kind} after a change of basis"
+
+
+L1 = Norm("l1")
+L2 = Norm("l2")
+LINF = Norm("linf")
+
+
+def in_basis(X: Array, norm: Norm) -> Array:
+    """The rows of X (..., n, d) in the coordinates in which `norm` is plainly l1, l2 or linf: X @ basis."""
+    require_matrix("X", X)
+    if norm.basis is None:
+        return X
+    require_rows("norm.basis", norm.basis, X.shape[-1], of="X has columns")
+    require_batch(X=X, basis=norm.basis)
+    return X @ norm.basis
+
+
+def row_norms(X: Array, norm: Norm = L2) -> Array:
+    """Norm of every row: (..., n, d) -> (..., n, 1)."""
+    X = in_basis(X, norm)
+    if norm.kind == "l1":
+        return total(absolute(X))
+    return sqrt(total(square(X))) if norm.kind == "l2" else amax(absolute(X))
+
+
+def largest_row_norm(X: Array, norm: Norm = L2) -> Array:
+    """Largest norm of a row: (..., n, d) -> (..., 1, 1). The root is taken last, so it is exact more often."""
+    if norm.kind != "l2":
+        return amax(row_norms(X, norm), -2)
+    return sqrt(amax(total(square(in_basis(X, norm))), -2))
+
+
+def operator_norm(W: Array, norm: Norm = L2) -> Array:
+    """Operator norm of the map of row vectors x -> x @ W, in and out in `norm`: (..., d, d) -> (..., 1, 1).
+
+    l1: the largest absolute row sum; linf: the largest absolute column sum; l2: the spectral norm. After a change of
+    basis B the map reads y -> y @ (B^-1 W B). W may be (..., d, e) where no basis is given.
+    """
+    require_matrix("W", W)
+    if norm.basis is not None and norm.inverse is not None:
+        require_square("W", W)
+        require_rows("norm.basis", norm.basis, W.shape[-1], of="W has columns")
+        require_batch(W=W, basis=norm.basis, inverse=norm.inverse)
+        W = norm.inverse @ W @ norm.basis
+    if norm.kind == "l2":
+        return spectral_norm(W)
+    axis = -1 if norm.kind == "l1" else -2
+    return amax(total(absolute(W), axis), -3 - axis)
+
+
+def frobenius_norm(W: Array) -> Array:
+    """Root of the sum of squared entries: (..., d, e) -> (..., 1, 1)."""
+    require_matrix("W", W)
+    return sqrt(total_entry(square(W)))
+
+
+def spectral_norm(W: Array) -> Array:
+    """Largest singular value: (..., d, e) -> (..., 1, 1).
+
+    Floats by their singular values; balls by an enclosure whose relative radius is about the working precision, also
+    for multiple singular values; rationals where it is rational and the Gram matrix is diagonal, 2 x 2 or of rank one,
+    elsewhere NotExact. Derivatives are not provided: complex and series entries raise DomainError.
+    """
+    require_matrix("W", W)
+    if W.dtype != object and W.dtype.kind != "c":
+        usable = np.isfinite(W).all(axis=(-2, -1), keepdims=True)
+        largest = np.linalg.norm(np.where(usable, W, 0), 2, axis=(-2, -1), keepdims=True)
+        return np.where(usable, largest, np.nan)
+    largest = np.empty((*W.shape[:-2], 1, 1), dtype=object)
+    for index in np.ndindex(W.shape[:-2]):
+        largest[(*index, 0, 0)] = _spectral_norm_of_one(W[index])
+    return largest
+
+
+def _spectral_norm_of_one(W: Array) -> Any:
+    if all(isinstance(entry, fmpq) for entry in W.flat):
+        value = _closed_form(_gram(W))
+        if value is None:
+            raise NotExact("the spectral norm of this matrix has no closed form here")
+        return sqrt(value).item()
+    if not all(isinstance(entry, arb) for entry in W.flat):
+        raise DomainError("W: the spectral norm takes float, ball or rational entries, and has no derivative here")
+    if not all(entry.is_finite() for entry in W.flat):
+        return frobenius_norm(W).item()
+    # The midpoints are taken for exact. The largest singular value moves by at most the Frobenius norm of a change.
+    middle, radius = (np.frompyfunc(f, 1, 1)(W) for f in (arb.mid, arb.rad))
+    bits = ctx.prec
+    with Ball(2 * bits + 64).working():
+        G = _gram(middle)
+        value = _closed_form(G)
+        if value is None:
+            value = np.array([[_largest_eigenvalue(arb_mat(G.tolist()), bits)]], dtype=object)
+        largest = sqrt(value).item()
+    moved = frobenius_norm(radius).item().upper()
+    return (largest + arb(0, moved)).nonnegative_part() if moved > 0 else +largest
+
+
+def _gram(W: Array) -> Array:
+    """W @ W.mT or W.mT @ W, whichever is smaller."""
+    return W @ W.mT if W.shape[-2] <= W.shape[-1] else W.mT @ W
+
+
+def _closed_form(G: Array) -> Array | None:
+    """Largest eigenvalue (1, 1) of a positive semidefinite matrix, where it is certain to have a simple form."""
+    size = G.shape[-1]
+    diagonal = np.diagonal(G)[None]
+    if all(G[i, j] == 0 for i in range(size) for j in range(i)):
+        return amax(diagonal)
+    if total(diagonal).item() ** 2 == total_entry(square(G)).item():  # rank one: a single eigenvalue, the trace
+        return total(diagonal)
+    if size == 2:
+        gap = G[:1, :1] - G[1:, 1:]
+        return (total(diagonal) + sqrt(square(gap) + 4 * square(G[:1, 1:]))) / 2
+    return None
+
+
+def _largest_eigenvalue(G: arb_mat, bits: int) -> arb:
+    """An enclosure, of relative radius about 2^-bits, of the largest eigenvalue of an exact semidefinite matrix.
+
+    M_0 = G / tr G and M_{k+1} = M_k^2 / t_k with t_k = tr M_k^2. The eigenvalues of M_k sum to one and their squares
+    to t_k, so the largest lies between t_k and its root; and it is the root of t_k times the largest of M_{k+1}. Every
+    step halves the relative width, and a gap between the eigenvalues makes it collapse much sooner.
+    """
+    trace = G.trace()
+    M = G / trace
+    squares: list[arb] = []
+    while not squares or not (1 - squares[-1] < arb(2) ** (len(squares) - bits - 4)):
+        M = M * M
+        squares.append(M.trace())
+        M = M / squares[-1]
+    largest = squares[-1].union(squares[-1].sqrt())
+    for t in reversed(squares[:-1]):
+        largest = (t * largest).sqrt()
+    return trace * largest
