@@ -1,5 +1,19 @@
 """The reference mathematics, small enough to read."""
 
+from resstream.reference.circuits import (
+    Attribution,
+    Composition,
+    circuit_composition,
+    composition_score,
+    copying_score,
+    direct_logit_attribution,
+    full_ov_circuit,
+    full_qk_circuit,
+    logit_lens,
+    ov_circuit,
+    qk_circuit,
+    weight_composition,
+)
 from resstream.reference.norms import (
     L1,
     L2,
@@ -10,6 +24,11 @@ from resstream.reference.norms import (
     operator_norm,
     row_norms,
     spectral_norm,
+)
+from resstream.reference.rotary import (
+    rotary,
+    rotary_inverse,
+    sinusoidal,
 )
 from resstream.reference.smoothing import (
     diameter,
@@ -26,18 +45,33 @@ __all__ = [
     "L1",
     "L2",
     "LINF",
+    "Attribution",
+    "Composition",
     "Norm",
+    "circuit_composition",
+    "composition_score",
+    "copying_score",
     "diameter",
+    "direct_logit_attribution",
     "dobrushin",
     "dobrushin_overlap",
     "frobenius_norm",
+    "full_ov_circuit",
+    "full_qk_circuit",
     "largest_row_norm",
+    "logit_lens",
     "operator_norm",
+    "ov_circuit",
     "pairwise_distances",
+    "qk_circuit",
     "relative_spread",
+    "rotary",
+    "rotary_inverse",
     "row_norms",
     "row_range",
+    "sinusoidal",
     "skip_stack",
     "smoothing_stack",
     "spectral_norm",
+    "weight_composition",
 ]

@@ -1,0 +1,200 @@
+"""Circuits of attention heads: what they read and write, how two heads compose, and what a stream says as logits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from flint import acb_mat, arb, arb_mat
+
+from resstream.arithmetic import Array, mean, sqrt, square, total
+from resstream.errors import NotExact, ShapeError, Undecided
+from resstream.reference.checks import refuse_where, require_batch, require_matrix, require_rows, values_matter
+from resstream.reference.norms import frobenius_norm
+
+
+def ov_circuit(W_V: Array, W_O: Array) -> Array:
+    """What a head writes of the row it attends to, x -> x @ W_V @ W_O: (..., d, h), (..., h, e) -> (..., d, e).
+
+    Source: Definition 4 of "The Transformer Block and the Residual Stream".
+    """
+    require_matrix("W_V", W_V)
+    require_rows("W_O", W_O, W_V.shape[-1], of="W_V has columns")
+    require_batch(W_V=W_V, W_O=W_O)
+    return W_V @ W_O
+
+
+def qk_circuit(W_Q: Array, W_K: Array) -> Array:
+    """The bilinear form of a score, x_i @ (W_Q @ W_K.mT) @ x_j.mT: (..., d, h), (..., e, h) -> (..., d, e).
+
+    Rows belong to queries and columns to keys. Source: the QK circuit of "A Mathematical Framework for Transformer
+    Circuits", in row vectors.
+    """
+    require_matrix("W_Q", W_Q)
+    require_matrix("W_K", W_K)
+    if W_Q.shape[-1] != W_K.shape[-1]:
+        raise ShapeError(f"W_K: expected {W_Q.shape[-1]} columns, as W_Q has, got shape {W_K.shape}")
+    require_batch(W_Q=W_Q, W_K=W_K)
+    return W_Q @ W_K.mT
+
+
+# ---- composition ------------------------------------------------------------
+
+
+def composition_score(first: Array, second: Array) -> Array:
+    """||first @ second||_F / (||first||_F ||second||_F), in [0, 1]: (..., d, e), (..., e, f) -> (..., 1, 1).
+
+    `first` is what the earlier head writes through, `second` what the later one reads with. The score is 1 only where
+    both have rank one and meet; two identities score 1/sqrt d, and so do two random matrices, about. A zero matrix has
+    no score and raises DomainError. Source: Definition 4 of "The Transformer Block and the Residual Stream".
+
+    >>> composition_score(np.eye(4), np.eye(4))
+    array([[0.5]])
+    """
+    require_matrix("first", first)
+    require_rows("second", second, first.shape[-1], of="first has columns")
+    require_batch(first=first, second=second)
+    sizes = []
+    for name, matrix in (("first", first), ("second", second)):
+        sizes.append(frobenius_norm(matrix))
+        if values_matter(matrix):
+            zero = np.all(matrix == 0, axis=(-2, -1))
+            refuse_where(zero, f"{name}: a zero matrix has no composition score (batch index {{at}})")
+    return frobenius_norm(first @ second) / (sizes[0] * sizes[1])
+
+
+class Composition(NamedTuple):
+    """How strongly a later head's keys, queries and values read what an earlier head writes, each in [0, 1]."""
+
+    keys: Array
+    queries: Array
+    values: Array
+
+
+def weight_composition(writer: Array, W_Q: Array, W_K: Array, W_OV: Array) -> Composition:
+    """K-, Q- and V-composition of an earlier head's OV circuit with a later head's W_K, W_Q and OV circuit.
+
+    Shapes: writer (..., d, d), W_Q and W_K (..., d, h), W_OV (..., d, d), scores (..., 1, 1).
+    Source: Definition 4 of "The Transformer Block and the Residual Stream".
+    """
+    return Composition(*(composition_score(writer, reader) for reader in (W_K, W_Q, W_OV)))
+
+
+def circuit_composition(writer: Array, W_Q: Array, W_K: Array, W_OV: Array) -> Composition:
+    """K-, Q- and V-composition of an earlier head's OV circuit with a later head's QK circuit (transposed for keys).
+
+    Shapes as for `weight_composition`, whose scores are others: here the query side weighs the keys' directions.
+    Source: "A Mathematical Framework for Transformer Circuits", in row vectors: keys read with W_QK.mT, queries
+    with W_QK.
+    """
+    form = qk_circuit(W_Q, W_K)
+    return Composition(*(composition_score(writer, reader) for reader in (form.mT, form, W_OV)))
+
+
+# ---- from tokens to tokens --------------------------------------------------
+
+
+def full_ov_circuit(embedding: Array, W_V: Array, W_O: Array, unembedding: Array) -> Array:
+    """What attending to each token (a row) adds to each logit: (..., V, d), ..., (..., d, V) -> (..., V, V)."""
+    return embedding @ ov_circuit(W_V, W_O) @ unembedding
+
+
+def full_qk_circuit(embedding: Array, W_Q: Array, W_K: Array) -> Array:
+    """The content score of each query token (a row) and key token, before scaling: (..., V, d), ... -> (..., V, V)."""
+    return qk_circuit(embedding @ W_Q, embedding @ W_K)
+
+
+def copying_score(embedding: Array, W_V: Array, W_O: Array, unembedding: Array) -> Array:
+    """sum(eigenvalues) / sum(|eigenvalues|) of the full OV circuit, in [-1, 1]: ... -> (..., 1, 1).
+
+    Positive where a head raises the logits of the tokens it attends to. Only the (h, h) matrix W_O U E W_V is formed,
+    whose eigenvalues are the nonzero ones of the (V, V) circuit. Floats and balls only; a circuit whose eigenvalues are
+    all zero has no score and raises DomainError. Source: the copying analysis of "A Mathematical Framework for
+    Transformer Circuits".
+    """
+    small = W_O @ unembedding @ (embedding @ W_V)
+    require_matrix("the OV circuit", small)
+    if small.dtype == object:
+        return _ball_copying_score(small)
+    sizes = total(np.abs(np.linalg.eigvals(small))[..., None, :])
+    if values_matter(small):
+        refuse_where(sizes == 0, "W_V, W_O: a head that writes nothing has no copying score (batch index {at})")
+    return total(np.diagonal(small, axis1=-2, axis2=-1)[..., None, :]) / sizes
+
+
+def _ball_copying_score(small: Array) -> Array:
+    score = np.empty((*small.shape[:-2], 1, 1), dtype=object)
+    for index in np.ndindex(small.shape[:-2]):
+        if not all(isinstance(entry, arb) for entry in small[index].flat):
+            raise NotExact("the copying score takes floats or balls: eigenvalues are seldom rational")
+        try:
+            values: Any = acb_mat(arb_mat(small[index].tolist())).eig()
+        except ValueError as error:  # eigenvalues that may be multiple are not isolated
+            raise Undecided("the eigenvalues of the OV circuit are not isolated at this precision") from error
+        score[(*index, 0, 0)] = np.trace(small[index]) / sum(abs(value) for value in values)
+    return score
+
+
+# ---- from the stream to logits ----------------------------------------------
+
+
+def logit_lens(x: Array, unembedding: Array, final_norm: Callable[[Array], Array] | None = None) -> Array:
+    """The stream (..., n, d) between two layers read as logits (..., n, V), through the final norm if there is one.
+
+    The norm acts on x itself, with the scale of x: a scale kept from the last layer would flatten every earlier
+    reading. Exact for a model without a final norm, a heuristic otherwise.
+    Source: "The Transformer Block and the Residual
+    Stream", Induction heads.
+    """
+    require_matrix("x", x)
+    require_rows("unembedding", unembedding, x.shape[-1], of="x has columns")
+    return (x if final_norm is None else final_norm(x)) @ unembedding
+
+
+class Attribution(NamedTuple):
+    """Logits as a sum: one array (..., n, V) for each part, and what belongs to no part (bias terms), (..., 1, V)."""
+
+    parts: list[Array]
+    constant: Array
+
+    def total(self) -> Array:
+        """The sum of all parts and the constant, which is the model's logits: (..., n, V)."""
+        logits = self.constant
+        for part in self.parts:
+            logits = logits + part
+        return logits
+
+
+def direct_logit_attribution(
+    parts: Sequence[Array],
+    unembedding: Array,
+    gain: Array,
+    bias: Array,
+    output_bias: Array,
+    epsilon: Any = 0,
+) -> Attribution:
+    """Share of each write in the logits of a model with a final LayerNorm, with the scale of the whole stream frozen.
+
+    Shapes: every part (..., n, d), which sum to the final stream; unembedding (..., d, V); gain and bias (..., 1, d);
+    output_bias (..., 1, V). The part c contributes ((c - mean c) / sigma * gain) @ unembedding, where sigma is that of
+    the sum of all parts; bias @ unembedding + output_bias is the constant. Without a final norm a part's share is
+    `part @ unembedding`. No parts raise ShapeError, a constant stream (sigma = 0) raises DomainError.
+    Source: Theorem 3 and its caveat (each token's scale frozen) of "The Transformer Block and the Residual Stream".
+    """
+    if not parts:
+        raise ShapeError("parts: expected at least one write, got none")
+    for index, part in enumerate(parts):
+        require_matrix(f"parts[{index}]", part)
+        if part.shape[-2:] != parts[0].shape[-2:]:
+            raise ShapeError(f"parts[{index}]: expected rows and columns {parts[0].shape[-2:]}, got shape {part.shape}")
+    require_rows("unembedding", unembedding, parts[0].shape[-1], of="the parts have columns")
+    centered = [part - mean(part) for part in parts]
+    whole = centered[0]
+    for part in centered[1:]:
+        whole = whole + part
+    variance = mean(square(whole)) + epsilon
+    if values_matter(whole):
+        refuse_where(variance == 0, "parts: their sum is constant along row {at}, so the final norm is undefined")
+    scale = sqrt(variance)
+    return Attribution([(part / scale * gain) @ unembedding for part in centered], bias @ unembedding + output_bias)

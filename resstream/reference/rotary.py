@@ -1,0 +1,88 @@
+"""Positions as angles: rotary positions and sinusoidal encodings, in one stated convention.
+
+Columns (2i, 2i+1) of a row are one pair, and the pair i of a row of width d belongs to the frequency base^(-2i/d). The
+other convention in use pairs column i with column i + d/2; either is right when used throughout, and a mixture of the
+two is not a rotation of the pairs at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from flint import fmpq, fmpq_series
+
+from resstream.arithmetic import Array, cos, exact, exp, log, sin
+from resstream.errors import NotExact, ShapeError
+
+Positions = Sequence[int] | Array
+"""One integer for each row, or an array (..., n, 1) of entries."""
+
+
+def rotary(X: Array, positions: Positions, base: int = 10_000) -> Array:
+    """Turn every pair of columns of row i by the angle position_i * base^(-2i/d): (..., n, d) -> (..., n, d).
+
+    The pair (a, b) becomes (a cos t - b sin t, a sin t + b cos t), so scores of rotated queries and keys depend on
+    their offset alone. An odd width raises ShapeError; rationals raise NotExact, except where every position is 0.
+    Source: Definition 1 and Definition 4 of "The Transformer Block and the Residual Stream" (rotary positions).
+
+    >>> rotary(np.array([[1.0, 2.0]]), [0])
+    array([[1., 2.]])
+    """
+    angle = _angles(positions, X.shape[-1], base, X, rows=X.shape[-2])
+    c, s = cos(angle), sin(angle)
+    first, second = X[..., 0::2], X[..., 1::2]
+    return _interleave(first * c - second * s, first * s + second * c)
+
+
+def rotary_inverse(X: Array, positions: Positions, base: int = 10_000) -> Array:
+    """Undo `rotary` by turning through the negative angles, which is its transpose: (..., n, d) -> (..., n, d)."""
+    return rotary(X, -np.asarray(positions), base)
+
+
+def sinusoidal(positions: Positions, width: int, base: int = 10_000, *, like: Array) -> Array:
+    """Sinusoidal encodings (..., n, width): columns (2i, 2i+1) hold the sine and cosine of position * base^(-2i/width).
+
+    In the number system of `like`. Moving every position by k is `rotary` with the position -k. An odd width raises
+    ShapeError; rationals raise NotExact, except at position 0.
+
+    >>> sinusoidal([0], 4, like=np.zeros(1))
+    array([[0., 1., 0., 1.]])
+    """
+    angle = _angles(positions, width, base, like, rows=len(positions))
+    return _interleave(sin(angle), cos(angle))
+
+
+def _angles(positions: Positions, width: int, base: int, like: Array, rows: int) -> Array:
+    """position * base^(-2i/width), shape (..., n, width/2)."""
+    if width % 2 or width == 0:
+        raise ShapeError(f"rotary: expected an even, positive width (pairs of columns), got {width}")
+    places = np.asarray(positions)
+    if places.ndim == 1:
+        places = places[:, None]
+    if places.shape[-1] != 1 or places.shape[-2] not in (1, rows):
+        raise ShapeError(f"positions: expected one for each of {rows} rows, got the shape {np.shape(positions)}")
+    pairs = np.arange(0, width, 2)[None, :]
+    places = _entries(places, like)
+    if like.dtype == object and isinstance(places.flat[0], (fmpq, fmpq_series)):
+        if not all(place == 0 for place in places.flat):
+            raise NotExact("a rotation by a position other than 0 is not rational")
+        return places * pairs.astype(object)
+    # exp(0 * log base) is exactly 1, also for balls: the first pair turns by the position itself.
+    frequency = exp(exact(-1, width) * _entries(pairs, like) * log(_entries(np.array([[base]]), like)))
+    return places * frequency
+
+
+def _entries(values: Array, like: Array) -> Array:
+    """Integers (or entries) as entries on which the transcendental functions of the number system of `like` work."""
+    if like.dtype != object:
+        return values if values.dtype.kind == "c" else values.astype(np.float64, copy=False)
+    if like.size == 0:
+        raise ShapeError(f"rotary: an array of shape {like.shape} holds no entry to turn")
+    zero = np.empty((1, 1), dtype=object)  # filled, not converted: NumPy takes a power series for a sequence
+    zero[0, 0] = 0 * like.flat[0]
+    return values.astype(object) + zero
+
+
+def _interleave(even: Array, odd: Array) -> Array:
+    return np.stack((even, odd), axis=-1).reshape(*even.shape[:-1], 2 * even.shape[-1])
