@@ -506,6 +506,13 @@ def derivative(function: Callable[[Array], Array], x: Array, direction: Array) -
         ctx.cap = before
 
 
+def frozen(x: Array) -> Array:
+    """The values of x as constants: what is computed from them has no derivative (the shift inside a softmax)."""
+    if _is_float(x):
+        return x.real
+    return _map(lambda entry: entry[0] if isinstance(entry, _SERIES) else entry, x)
+
+
 def jacobian(function: Callable[[Array], Array], x: Array) -> Array:
     """Jacobian of a map of row vectors, in the row convention: (..., 1, d) -> (..., d, e) with df = dx @ J.
 

@@ -1,5 +1,18 @@
 """The reference mathematics, small enough to read."""
 
+from resstream.reference.attention import (
+    Head,
+    attention,
+    attention_scores,
+    attention_weights,
+    causal_mask,
+    concatenated_attention,
+    head_output,
+    head_scores,
+    head_weights,
+    multi_head_attention,
+    softmax,
+)
 from resstream.reference.circuits import (
     Attribution,
     Composition,
@@ -25,11 +38,7 @@ from resstream.reference.norms import (
     row_norms,
     spectral_norm,
 )
-from resstream.reference.rotary import (
-    rotary,
-    rotary_inverse,
-    sinusoidal,
-)
+from resstream.reference.rotary import rotary, rotary_inverse, sinusoidal
 from resstream.reference.smoothing import (
     diameter,
     dobrushin,
@@ -47,9 +56,15 @@ __all__ = [
     "LINF",
     "Attribution",
     "Composition",
+    "Head",
     "Norm",
+    "attention",
+    "attention_scores",
+    "attention_weights",
+    "causal_mask",
     "circuit_composition",
     "composition_score",
+    "concatenated_attention",
     "copying_score",
     "diameter",
     "direct_logit_attribution",
@@ -58,8 +73,12 @@ __all__ = [
     "frobenius_norm",
     "full_ov_circuit",
     "full_qk_circuit",
+    "head_output",
+    "head_scores",
+    "head_weights",
     "largest_row_norm",
     "logit_lens",
+    "multi_head_attention",
     "operator_norm",
     "ov_circuit",
     "pairwise_distances",
@@ -72,6 +91,7 @@ __all__ = [
     "sinusoidal",
     "skip_stack",
     "smoothing_stack",
+    "softmax",
     "spectral_norm",
     "weight_composition",
 ]

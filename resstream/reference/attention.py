@@ -1,0 +1,146 @@
+"""Scaled dot-product attention, heads, and multi-head attention in its two forms."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from resstream.arithmetic import Array, amax, exp, frozen, ones, sqrt, total, where
+from resstream.errors import DomainError, ShapeError
+from resstream.reference.checks import refuse_where, require_batch, require_matrix, require_rows, require_width
+
+
+def softmax(scores: Array, mask: Array | None = None) -> Array:
+    """Softmax of every row over its allowed entries: (..., n, m) -> (..., n, m), probabilities.
+
+    mask: booleans that broadcast to the scores, True where a query may look; all other entries get exactly zero,
+    however large the finite scores. A row that allows nothing raises DomainError; so do NaN and infinite scores (a mask
+    is how to forbid an entry). Rationals: exact where the allowed scores of a row are equal, elsewhere NotExact.
+
+    >>> softmax(np.array([[0.0, 0.0, 1e300]]), np.array([[True, True, False]]))
+    array([[0.5, 0.5, 0. ]])
+    """
+    require_matrix("scores", scores)
+    if mask is None:
+        mask = np.ones(scores.shape[-1], dtype=bool)
+    mask = _broadcast_mask(mask, scores)
+    # A masked entry is first replaced by an allowed one of its row, so that it takes no part in the maximum.
+    allowed = np.where(mask, scores, np.take_along_axis(scores, mask.argmax(-1, keepdims=True), -1))
+    with np.errstate(over="ignore"):  # a difference below the range of floats is -inf, and its weight rightly 0
+        weights = where(mask, exp(allowed - amax(frozen(allowed))), 0)
+    return weights / total(weights)
+
+
+def _broadcast_mask(mask: Array, scores: Array) -> Array:
+    if not isinstance(mask, np.ndarray) or mask.dtype != bool:
+        raise DomainError("mask: expected booleans (True: may be attended to), not numbers to add to the scores")
+    try:
+        broadcast = np.broadcast_to(mask, scores.shape)
+    except ValueError:
+        raise ShapeError(f"mask: expected the shape {scores.shape} of the scores, got {mask.shape}") from None
+    blind = np.asarray(~np.atleast_1d(mask).any(-1))
+    refuse_where(blind, "mask: row {at} allows no entry, so its softmax is not defined")
+    return broadcast
+
+
+def causal_mask(n: int) -> Array:
+    """Booleans (n, n), True where query i may look at key j: on and below the diagonal."""
+    return np.tri(n, dtype=bool)
+
+
+def attention_scores(Q: Array, K: Array) -> Array:
+    """Scaled dot products: queries (..., n, h) and keys (..., m, h) -> (..., n, m)."""
+    require_matrix("Q", Q)
+    require_width("K", K, Q.shape[-1], of="Q has")
+    require_batch(Q=Q, K=K)
+    return Q @ K.mT / sqrt(Q.shape[-1] * ones((1, 1), like=Q))
+
+
+def attention_weights(Q: Array, K: Array, mask: Array | None = None) -> Array:
+    """Who looks at whom: queries (..., n, h) and keys (..., m, h) -> row-stochastic (..., n, m)."""
+    return softmax(attention_scores(Q, K), mask)
+
+
+def attention(Q: Array, K: Array, V: Array, mask: Array | None = None) -> Array:
+    """Scaled dot-product attention, weights times values (..., m, v): -> (..., n, v).
+
+    Source: Proposition 1 (i) of "The Transformer Block and the Residual Stream", which calls it Attn.
+    """
+    require_matrix("K", K)
+    require_rows("V", V, K.shape[-2], of="K has")
+    require_batch(Q=Q, K=K, V=V)
+    return attention_weights(Q, K, mask) @ V
+
+
+@dataclass(frozen=True, eq=False)
+class Head:
+    """One attention head: W_Q, W_K (..., d, h), W_V (..., d, v), W_O (..., v, d), biases b_Q, b_K (..., 1, h) or None.
+
+    Source: Definition 1 of "The Transformer Block and the Residual Stream".
+    """
+
+    W_Q: Array
+    W_K: Array
+    W_V: Array
+    W_O: Array
+    b_Q: Array | None = None
+    b_K: Array | None = None
+
+    def __post_init__(self) -> None:
+        require_matrix("W_Q", self.W_Q)
+        d, h = self.W_Q.shape[-2:]
+        require_width("W_K", self.W_K, h, of="W_Q has")
+        for name, W in (("W_K", self.W_K), ("W_V", self.W_V)):
+            require_rows(name, W, d, of="W_Q has")
+        require_rows("W_O", self.W_O, self.W_V.shape[-1], of="W_V has columns")
+        for name, b in (("b_Q", self.b_Q), ("b_K", self.b_K)):
+            if b is not None:
+                require_width(name, b, h, of="W_Q has")
+
+
+def head_scores(X: Array, head: Head) -> Array:
+    """Scores of a head on a stream: (..., n, d) -> (..., n, n)."""
+    return attention_scores(_read(X, head.W_Q, head.b_Q), _read(X, head.W_K, head.b_K))
+
+
+def _read(X: Array, W: Array, bias: Array | None) -> Array:
+    require_matrix("X", X)
+    require_width("X", X, W.shape[-2], of="the head's maps have rows")
+    require_batch(X=X, W=W)
+    return X @ W if bias is None else X @ W + bias
+
+
+def head_weights(X: Array, head: Head, mask: Array | None = None) -> Array:
+    """Attention matrix of a head on a stream: (..., n, d) -> row-stochastic (..., n, n)."""
+    return softmax(head_scores(X, head), mask)
+
+
+def head_output(X: Array, head: Head, mask: Array | None = None) -> Array:
+    """What a head writes: (..., n, d) -> (..., n, d). Source: Definition 1, head_h(X)."""
+    return head_weights(X, head, mask) @ X @ head.W_V @ head.W_O
+
+
+def multi_head_attention(X: Array, heads: Sequence[Head], mask: Array | None = None) -> Array:
+    """Sum of what the heads write: (..., n, d) -> (..., n, d). Source: Definition 1, MHA(X)."""
+    _require_heads(heads)
+    outputs = [head_output(X, head, mask) for head in heads]
+    return sum(outputs[1:], start=outputs[0])
+
+
+def concatenated_attention(X: Array, heads: Sequence[Head], mask: Array | None = None) -> Array:
+    """The same as the heads' results side by side, times their output maps stacked: (..., n, d) -> (..., n, d).
+
+    Source: Proposition 1 (i) and its proof.
+    """
+    _require_heads(heads)
+    results = [attention(_read(X, h.W_Q, h.b_Q), _read(X, h.W_K, h.b_K), X @ h.W_V, mask) for h in heads]
+    side_by_side: Array = np.concatenate(results, axis=-1)
+    stacked: Array = np.concatenate([head.W_O for head in heads], axis=-2)
+    return side_by_side @ stacked
+
+
+def _require_heads(heads: Sequence[Head]) -> None:
+    if not heads:
+        raise ShapeError("heads: expected at least one head, got none")
