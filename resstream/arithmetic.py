@@ -42,7 +42,10 @@ _STEP = 2.0**-200  # of the complex step: its square is far below the rounding o
 class NumberSystem(Protocol):
     """How exact raw numbers become entries, and in which context those are computed with."""
 
-    name: str
+    @property
+    def name(self) -> str:
+        """How reports call it."""
+        ...
 
     def array(self, values: Any) -> Array:
         """The values (floats, integers, `Fraction`, `fmpq`; any shape) as entries of this number system."""
@@ -112,7 +115,7 @@ RATIONAL = _Rational()
 
 
 def to_fmpq(value: Any) -> fmpq:
-    """The exact value of a float, integer, `Fraction`, decimal string or `fmpq`; NaN and infinities raise DomainError."""
+    """The exact value of a float, integer, `Fraction`, decimal string or `fmpq`; NaN and infinity raise DomainError."""
     if isinstance(value, fmpq):
         return value
     if isinstance(value, (int, np.integer, fmpz)):
@@ -214,9 +217,13 @@ def constant(value: int | Fraction | fmpq, like: Any) -> Any:
     if like.dtype != object:
         return float(value) if not isinstance(value, fmpq) else _to_float(value)
     first = like.flat[0] if like.size else None
-    if isinstance(first, (arb, fmpq, *_SERIES)):
-        return to_fmpq(value)
-    return to_fraction(value)
+    if isinstance(first, arb):
+        return arb(to_fmpq(value))
+    if isinstance(first, arb_series):
+        return arb_series([arb(to_fmpq(value))])
+    if isinstance(first, fmpq_series):
+        return fmpq_series([to_fmpq(value)])
+    return to_fmpq(value)
 
 
 def eye(size: int, like: Array) -> Array:
@@ -245,11 +252,13 @@ def _plain(integers: Array, like: Array) -> Array:
 
 def _map(function: Callable[..., Any], *arrays: Array) -> Array:
     """Apply a function entry by entry, giving an object array of the broadcast shape (also for no axes at all)."""
-    arrays = tuple(np.broadcast_arrays(*arrays)) if len(arrays) > 1 else arrays
-    out = np.empty(arrays[0].shape, dtype=object)
-    out_flat = out.reshape(-1)
-    for index, entries in enumerate(zip(*(a.flat for a in arrays), strict=True)):
-        out_flat[index] = function(*entries)
+    out = np.frompyfunc(function, len(arrays), 1)(*arrays)
+    return out if isinstance(out, np.ndarray) else _single(out)
+
+
+def _single(entry: Any) -> Array:
+    out = np.empty((), dtype=object)
+    out[()] = entry
     return out
 
 
@@ -347,8 +356,18 @@ def _sqrt_rational(entry: fmpq) -> fmpq:
 
 
 def square(x: Array) -> Array:
-    """Square of every entry (tighter on balls than `x * x`, which forgets that both factors are the same)."""
-    return x**2
+    """Square of every entry. (`x**2` of a ball that holds zero is NaN, as FLINT takes powers by logarithms.)"""
+    return x * x
+
+
+def power(x: Array, exponent: int) -> Array:
+    """A whole power of every entry, exponent >= 0, by multiplication."""
+    if exponent < 0:
+        raise DomainError(f"exponent: expected a whole number of at least 0, got {exponent}")
+    result = ones((1,) * x.ndim, x)
+    for _ in range(exponent):
+        result = result * x
+    return result
 
 
 def absolute(x: Array) -> Array:
@@ -395,7 +414,9 @@ def _relu_entry(entry: Any) -> Any:
 def maximum(x: Array, y: Array) -> Array:
     """The larger of two arrays, entry by entry (broadcast)."""
     if _is_float(x) and _is_float(y):
-        return np.where(np.real(x) >= np.real(y), x, y) if np.iscomplexobj(x) or np.iscomplexobj(y) else np.maximum(x, y)
+        return (
+            np.where(np.real(x) >= np.real(y), x, y) if np.iscomplexobj(x) or np.iscomplexobj(y) else np.maximum(x, y)
+        )
     return _map(_larger, x, y)
 
 
@@ -417,7 +438,7 @@ def where(condition: Array, x: Any, y: Any) -> Array:
     """Entries of x where the boolean array holds, of y elsewhere (broadcast; numbers become entries)."""
     like = x if isinstance(x, np.ndarray) else y
     if not _is_float(like):
-        x, y = (np.asarray(to_fmpq(z), dtype=object) if not isinstance(z, np.ndarray) else z for z in (x, y))
+        x, y = (z if isinstance(z, np.ndarray) else _single(constant(z, like)) for z in (x, y))
     return np.where(condition, x, y)
 
 

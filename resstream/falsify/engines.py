@@ -1,0 +1,87 @@
+"""Where suspects come from: generators of raw instances, each a pure function of (claim, chunk number, seed)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis import strategies as st
+
+from resstream.arithmetic import Array
+from resstream.claim import Claim, Raw
+from resstream.domains import Part
+
+
+def draw_shape(claim: Claim, rng: np.random.Generator) -> tuple[dict[str, int], dict[str, str]]:
+    """Sizes and options for a batch, drawn evenly from the claim's ranges."""
+    sizes = {name: int(values[rng.integers(len(values))]) for name, values in claim.size_ranges().items()}
+    options = {name: values[rng.integers(len(values))] for name, values in claim.option_values().items()}
+    return sizes, options
+
+
+def random_batch(claim: Claim, rng: np.random.Generator, count: int) -> Raw:
+    """A batch of `count` instances of one shape, drawn from each part's mixture."""
+    sizes, options = draw_shape(claim, rng)
+    arrays = {name: part.draw(rng, count) for name, part in claim.parts(sizes, options).items()}
+    return Raw(sizes, options, arrays, count)
+
+
+# ---- Hypothesis -------------------------------------------------------------
+
+_ENTRIES = st.one_of(
+    st.integers(-3, 3),
+    st.integers(-64, 64).map(lambda k: k / 8),
+    st.sampled_from([1e-6, -1e-3, 1e3, -1e6]),
+)
+_WEIGHTS = st.one_of(st.integers(0, 4), st.integers(0, 64).map(lambda k: k / 8), st.sampled_from([1e-6, 1e6]))
+
+
+def part_values(part: Part) -> st.SearchStrategy[Array]:
+    """Raw arrays of a part: small integers and dyadic numbers, at times with tied rows; shrinks towards zeros."""
+    elements = (
+        st.integers(part.low, part.high) if part.kind == "whole" else _WEIGHTS if part.kind == "weight" else _ENTRIES
+    )
+    count = int(np.prod(part.shape))
+
+    def tie(flat: list[Any], rows: list[int]) -> Array:
+        values = np.array(flat, dtype=float).reshape(part.shape)
+        for block in values.reshape(int(np.prod(part.shape[:-2])), *part.shape[-2:]):
+            block[:] = block[[row if row < len(block) else k for k, row in enumerate(rows)]]
+        return values
+
+    rows = part.shape[-2]
+    # An index beyond the matrix leaves a row as it is, so the plain matrix is what ties shrink towards.
+    ties = st.one_of(st.just([rows] * rows), st.lists(st.integers(0, rows - 1), min_size=rows, max_size=rows))
+    return st.builds(tie, st.lists(elements, min_size=count, max_size=count), ties)
+
+
+@st.composite
+def instances(draw: st.DrawFn, claim: Claim) -> Raw:
+    """Single raw instances of a claim, of all its sizes and options."""
+    sizes = {name: draw(st.sampled_from(list(values))) for name, values in claim.size_ranges().items()}
+    options = {name: draw(st.sampled_from(values)) for name, values in claim.option_values().items()}
+    arrays = {name: draw(part_values(part)) for name, part in claim.parts(sizes, options).items()}
+    return Raw(sizes, options, arrays)
+
+
+def hypothesis_instances(claim: Claim, count: int, seed_value: int, visit: Callable[[Raw], bool]) -> None:
+    """Show `count` Hypothesis-drawn instances to `visit`, until it returns True."""
+    done = False
+
+    @seed(seed_value)
+    @settings(
+        max_examples=count,
+        database=None,
+        deadline=None,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(instances(claim))
+    def show(raw: Raw) -> None:
+        nonlocal done
+        if not done:
+            done = visit(raw)
+
+    show()
