@@ -13,6 +13,8 @@ from resstream.reference.attention import (
     multi_head_attention,
     softmax,
 )
+from resstream.reference.attention_only import AttentionOnlyModel, ScoreTerms, Trace, paths
+from resstream.reference.blocks import Block, post_ln_block, pre_ln_block, pre_ln_sublayers, sublayers
 from resstream.reference.circuits import (
     Attribution,
     Composition,
@@ -27,6 +29,8 @@ from resstream.reference.circuits import (
     qk_circuit,
     weight_composition,
 )
+from resstream.reference.mlp import MLP, mlp, mlp_key_values
+from resstream.reference.normalisation import centre, layer_norm, layer_norm_jacobian, rms_norm, rms_norm_jacobian
 from resstream.reference.norms import (
     L1,
     L2,
@@ -37,6 +41,14 @@ from resstream.reference.norms import (
     operator_norm,
     row_norms,
     spectral_norm,
+)
+from resstream.reference.residual import (
+    backward_recursion,
+    identity_path_product,
+    plain_stack,
+    residual_stack,
+    stack_jacobians,
+    subset_sum,
 )
 from resstream.reference.rotary import rotary, rotary_inverse, sinusoidal
 from resstream.reference.smoothing import (
@@ -54,14 +66,21 @@ __all__ = [
     "L1",
     "L2",
     "LINF",
+    "MLP",
+    "AttentionOnlyModel",
     "Attribution",
+    "Block",
     "Composition",
     "Head",
     "Norm",
+    "ScoreTerms",
+    "Trace",
     "attention",
     "attention_scores",
     "attention_weights",
+    "backward_recursion",
     "causal_mask",
+    "centre",
     "circuit_composition",
     "composition_score",
     "concatenated_attention",
@@ -76,14 +95,27 @@ __all__ = [
     "head_output",
     "head_scores",
     "head_weights",
+    "identity_path_product",
     "largest_row_norm",
+    "layer_norm",
+    "layer_norm_jacobian",
     "logit_lens",
+    "mlp",
+    "mlp_key_values",
     "multi_head_attention",
     "operator_norm",
     "ov_circuit",
     "pairwise_distances",
+    "paths",
+    "plain_stack",
+    "post_ln_block",
+    "pre_ln_block",
+    "pre_ln_sublayers",
     "qk_circuit",
     "relative_spread",
+    "residual_stack",
+    "rms_norm",
+    "rms_norm_jacobian",
     "rotary",
     "rotary_inverse",
     "row_norms",
@@ -93,5 +125,8 @@ __all__ = [
     "smoothing_stack",
     "softmax",
     "spectral_norm",
+    "stack_jacobians",
+    "sublayers",
+    "subset_sum",
     "weight_composition",
 ]

@@ -1,0 +1,52 @@
+"""The MLP of a block, and its reading as a memory of keys and values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from resstream.arithmetic import Array, relu, total
+from resstream.reference.checks import require_batch, require_matrix, require_rows, require_width
+
+
+@dataclass(frozen=True, eq=False)
+class MLP:
+    """Weights of a ReLU layer: W_1 (..., d, w), b_1 (..., 1, w), W_2 (..., w, e), b_2 (..., 1, e).
+
+    Source: Definition 1 of "The Transformer Block and the Residual Stream".
+    """
+
+    W_1: Array
+    b_1: Array
+    W_2: Array
+    b_2: Array
+
+    def __post_init__(self) -> None:
+        require_matrix("W_1", self.W_1)
+        require_width("b_1", self.b_1, self.W_1.shape[-1], of="W_1 has")
+        require_rows("W_2", self.W_2, self.W_1.shape[-1], of="W_1 has columns")
+        require_width("b_2", self.b_2, self.W_2.shape[-1], of="W_2 has")
+
+
+def mlp(x: Array, weights: MLP) -> Array:
+    """ReLU(x W_1 + b_1) W_2 + b_2 on every row: (..., n, d) -> (..., n, e). Source: Definition 1."""
+    _require_input(x, weights)
+    return relu(x @ weights.W_1 + weights.b_1) @ weights.W_2 + weights.b_2
+
+
+def mlp_key_values(x: Array, weights: MLP) -> Array:
+    """The same as b_2 plus, for every neuron, a gate times its value: (..., n, d) -> (..., n, e).
+
+    The gate is ReLU(<x, k> + b), the key k a column of W_1, the value a row of W_2. Source: Proposition 1 (ii).
+    """
+    _require_input(x, weights)
+    output = 0 * x[..., :1] + weights.b_2
+    for i in range(weights.W_1.shape[-1]):
+        key = weights.W_1[..., :, i : i + 1].mT
+        gate = relu(total(x * key) + weights.b_1[..., i : i + 1])
+        output = output + gate * weights.W_2[..., i : i + 1, :]
+    return output
+
+
+def _require_input(x: Array, weights: MLP) -> None:
+    require_width("x", x, weights.W_1.shape[-2], of="W_1 has rows")
+    require_batch(x=x, W_1=weights.W_1, W_2=weights.W_2)
