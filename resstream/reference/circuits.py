@@ -8,10 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from flint import acb_mat, arb, arb_mat
 
-from resstream.arithmetic import Array, mean, sqrt, square, total
+from resstream.arithmetic import Array, mean, sqrt, square, total, total_entry
 from resstream.errors import NotExact, ShapeError, Undecided
 from resstream.reference.checks import refuse_where, require_batch, require_matrix, require_rows, values_matter
-from resstream.reference.norms import frobenius_norm
 
 
 def ov_circuit(W_V: Array, W_O: Array) -> Array:
@@ -55,13 +54,12 @@ def composition_score(first: Array, second: Array) -> Array:
     require_matrix("first", first)
     require_rows("second", second, first.shape[-1], of="first has columns")
     require_batch(first=first, second=second)
-    sizes = []
     for name, matrix in (("first", first), ("second", second)):
-        sizes.append(frobenius_norm(matrix))
         if values_matter(matrix):
             zero = np.all(matrix == 0, axis=(-2, -1))
             refuse_where(zero, f"{name}: a zero matrix has no composition score (batch index {{at}})")
-    return frobenius_norm(first @ second) / (sizes[0] * sizes[1])
+    squares = [total_entry(square(matrix)) for matrix in (first @ second, first, second)]
+    return sqrt(squares[0] / (squares[1] * squares[2]))  # the root last, so that more scores are rational
 
 
 class Composition(NamedTuple):

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 from flint import fmpq, fmpq_series
 
-from resstream.arithmetic import Array, cos, exact, exp, log, sin
+from resstream.arithmetic import Array, cos, exact, exp, log, sin, zeros
 from resstream.errors import NotExact, ShapeError
 
 Positions = Sequence[int] | Array
@@ -79,9 +79,7 @@ def _entries(values: Array, like: Array) -> Array:
         return values if values.dtype.kind == "c" else values.astype(np.float64, copy=False)
     if like.size == 0:
         raise ShapeError(f"rotary: an array of shape {like.shape} holds no entry to turn")
-    zero = np.empty((1, 1), dtype=object)  # filled, not converted: NumPy takes a power series for a sequence
-    zero[0, 0] = 0 * like.flat[0]
-    return values.astype(object) + zero
+    return zeros((1, 1), like) + values.astype(object)
 
 
 def _interleave(even: Array, odd: Array) -> Array:

@@ -1,0 +1,269 @@
+"""The attention-only model: embedding, causal heads that read and write one stream, unembedding; no MLP, no LayerNorm.
+
+One model serves everything: the claims (small, in balls, or with given patterns in rationals), training (float64,
+batched over sequences) and the readings of what was trained.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+
+from resstream.arithmetic import Array, ones, sqrt, total
+from resstream.errors import DomainError, ShapeError
+from resstream.reference.attention import causal_mask, softmax
+from resstream.reference.checks import require_batch, require_matrix, require_rows
+from resstream.reference.circuits import ov_circuit
+from resstream.reference.rotary import Positions, rotary, rotary_inverse
+
+Head = tuple[int, int]
+"""A head as (layer, index in its layer)."""
+
+Path = tuple[Head, ...]
+"""A chain of heads in layers that rise; the empty chain is the direct path."""
+
+Reads = Mapping[int, Sequence[Head]]
+"""For the layers named: read x_0 plus the writes of these earlier heads alone, instead of the whole stream."""
+
+
+@dataclass(frozen=True)
+class Trace:
+    """What one forward pass computed. Layers are list indices; heads are the axis before the two trailing ones."""
+
+    unembedding: Array
+    states: list[Array]
+    """The stream before each layer and after the last: L + 1 arrays (..., n, d)."""
+    patterns: list[Array] = field(default_factory=list)
+    """Attention weights: L arrays (..., H, n, n)."""
+    writes: list[Array] = field(default_factory=list)
+    """What each head adds to the stream: L arrays (..., H, n, d)."""
+    values: list[Array] = field(default_factory=list)
+    """x_l @ W_V: L arrays (..., H, n, h)."""
+    queries: list[Array] = field(default_factory=list)
+    """Rotated queries over sqrt h, so that scores are queries @ keys.mT: L arrays, none when patterns were given."""
+    keys: list[Array] = field(default_factory=list)
+    """Rotated keys: L arrays (..., H, n, h), none when patterns were given."""
+
+    @property
+    def logits(self) -> Array:
+        """The last state through the unembedding: (..., n, V)."""
+        return self.states[-1] @ self.unembedding
+
+
+class ScoreTerms(NamedTuple):
+    """A later layer's scores (..., H, n, n) as a sum of four: who reads what earlier layers wrote."""
+
+    none: Array
+    queries: Array
+    keys: Array
+    both: Array
+
+
+@dataclass(frozen=True, eq=False)
+class AttentionOnlyModel:
+    """Embedding, unembedding and L layers of H causal heads with query and key biases and rotary positions.
+
+    Shapes: embedding (..., V, d), unembedding (..., d, V); W_Q, W_K, W_V (..., L, H, d, h), W_O (..., L, H, h, d);
+    b_Q, b_K (..., L, H, 1, h). Leading axes are a batch of models. `base` is the rotary base, None for no positions.
+    Disagreeing shapes raise ShapeError. Source: Definition 4 of "The Transformer Block and the Residual Stream".
+    """
+
+    embedding: Array
+    unembedding: Array
+    W_Q: Array
+    W_K: Array
+    W_V: Array
+    W_O: Array
+    b_Q: Array
+    b_K: Array
+    base: int | None = 10_000
+
+    def __post_init__(self) -> None:
+        require_matrix("embedding", self.embedding)
+        d = self.embedding.shape[-1]
+        require_rows("unembedding", self.unembedding, d, of="embedding has columns")
+        if self.W_Q.ndim < 4:
+            raise ShapeError(f"W_Q: expected the shape (..., layers, heads, d, h), got {self.W_Q.shape}")
+        layers, heads, _, h = self.W_Q.shape[-4:]
+        for name, rows, columns in (
+            ("W_Q", d, h), ("W_K", d, h), ("W_V", d, h), ("W_O", h, d), ("b_Q", 1, h), ("b_K", 1, h)
+        ):  # fmt: skip
+            shape = getattr(self, name).shape
+            if shape[-4:] != (layers, heads, rows, columns):
+                expected = f"(..., {layers}, {heads}, {rows}, {columns})"
+                raise ShapeError(f"{name}: expected the shape {expected}, as embedding and W_Q have it, got {shape}")
+            if layers:
+                require_matrix(name, getattr(self, name))
+        if self.base is not None and h % 2:
+            raise ShapeError(f"W_Q: rotary positions need an even head width, got {h}")
+
+    @property
+    def layers(self) -> int:
+        """Number of layers L."""
+        return int(self.W_Q.shape[-4])
+
+    @property
+    def heads(self) -> int:
+        """Number of heads H of every layer."""
+        return int(self.W_Q.shape[-3])
+
+    @property
+    def ov_circuits(self) -> Array:
+        """The OV circuit of every head: (..., L, H, d, d)."""
+        return ov_circuit(self.W_V, self.W_O)
+
+    # ---- the forward pass ---------------------------------------------------
+
+    def embed(self, tokens: Array) -> Array:
+        """Rows of the embedding: integers (..., n) in 0..V-1 -> x_0 (..., n, d); other tokens raise DomainError."""
+        tokens = np.asarray(tokens)
+        if tokens.dtype.kind not in "iu":
+            raise DomainError(f"tokens: expected integers, got dtype {tokens.dtype}")
+        symbols = self.embedding.shape[-2]
+        if tokens.size and not (tokens.min() >= 0 and tokens.max() < symbols):
+            raise DomainError(f"tokens: expected 0..{symbols - 1}, got {tokens.min()}..{tokens.max()}")
+        if self.embedding.ndim == 2:
+            return self.embedding[tokens]
+        batch = np.broadcast_shapes(self.embedding.shape[:-2], tokens.shape[:-1])
+        rows = np.broadcast_to(tokens[..., None], (*batch, tokens.shape[-1], 1))
+        return np.take_along_axis(np.broadcast_to(self.embedding, (*batch, *self.embedding.shape[-2:])), rows, axis=-2)
+
+    def forward(self, tokens: Array) -> Trace:
+        """The model on tokens (..., n): states, patterns, writes and logits."""
+        return self.run(self.embed(tokens))
+
+    def run(
+        self,
+        x0: Array,
+        *,
+        positions: Positions | None = None,
+        patterns: Sequence[Array] | None = None,
+        keys_read: Reads | None = None,
+        queries_read: Reads | None = None,
+    ) -> Trace:
+        """The model on a stream x_0 (..., n, d), as it is or changed.
+
+        patterns: use these attention weights, one (..., H, n, n) for each layer, in place of its own. keys_read and
+        queries_read: cut runs, in which the keys (queries) of a layer read x_0 plus the writes of the heads named,
+        while everything else reads the stream; `keys_read={1: []}` cuts layer 1's keys off from layer 0. Positions are
+        0..n-1 unless given. Source: Definition 4 and Induction heads.
+        """
+        require_matrix("x0", x0)
+        require_rows("unembedding", self.unembedding, x0.shape[-1], of="x0 has columns")
+        require_batch(x0=x0, embedding=self.embedding)
+        if patterns is not None and len(patterns) != self.layers:
+            raise ShapeError(f"patterns: expected one array for each of {self.layers} layers, got {len(patterns)}")
+        trace = Trace(self.unembedding, [x0])
+        for layer in range(self.layers):
+            x = trace.states[-1]
+            if patterns is None:
+                q = self.queries(layer, self._read(trace, layer, queries_read, "queries_read"), positions)
+                k = self.keys(layer, self._read(trace, layer, keys_read, "keys_read"), positions)
+                trace.queries.append(q)
+                trace.keys.append(k)
+                trace.patterns.append(softmax(q @ k.mT, causal_mask(x.shape[-2])))
+            else:
+                trace.patterns.append(patterns[layer])
+            trace.values.append(x[..., None, :, :] @ self.W_V[..., layer, :, :, :])
+            trace.writes.append((trace.patterns[-1] @ trace.values[-1]) @ self.W_O[..., layer, :, :, :])
+            trace.states.append(x + total(trace.writes[-1], -3)[..., 0, :, :])
+        return trace
+
+    def _read(self, trace: Trace, layer: int, reads: Reads | None, name: str) -> Array:
+        if reads is None or layer not in reads:
+            return trace.states[layer]
+        x = trace.states[0]
+        for earlier, head in reads[layer]:
+            if not (0 <= earlier < layer and 0 <= head < self.heads):
+                raise DomainError(f"{name}: layer {layer} cannot read a head ({earlier}, {head})")
+            x = x + trace.writes[earlier][..., head, :, :]
+        return x
+
+    # ---- scores -------------------------------------------------------------
+
+    def queries(self, layer: int, x: Array, positions: Positions | None = None, *, biased: bool = True) -> Array:
+        """Queries of a layer's heads from a stream: (..., n, d) -> (..., H, n, h), biased, rotated, over sqrt h."""
+        q = self._project(
+            x, self.W_Q[..., layer, :, :, :], self.b_Q[..., layer, :, :, :] if biased else None, positions
+        )
+        return q / self.score_scale(x)
+
+    def keys(self, layer: int, x: Array, positions: Positions | None = None, *, biased: bool = True) -> Array:
+        """Keys of a layer's heads from a stream: (..., n, d) -> (..., H, n, h), biased, rotated."""
+        return self._project(
+            x, self.W_K[..., layer, :, :, :], self.b_K[..., layer, :, :, :] if biased else None, positions
+        )
+
+    def _project(self, x: Array, W: Array, b: Array | None, positions: Positions | None) -> Array:
+        projected = x[..., None, :, :] @ W
+        if b is not None:
+            projected = projected + b
+        if self.base is None:
+            return projected
+        return rotary(projected, range(x.shape[-2]) if positions is None else positions, self.base)
+
+    def score_scale(self, like: Array) -> Array:
+        """The root of the head width, by which scores are divided: (1, 1), in the number system of `like`."""
+        return sqrt(self.W_Q.shape[-1] * ones((1, 1), like))
+
+    def scores(
+        self, layer: int, queries_from: Array, keys_from: Array | None = None, positions: Positions | None = None
+    ) -> Array:
+        """Scores of a layer's heads, unmasked: (..., n, d) -> (..., H, n, n), query by key.
+
+        Queries and keys may read two different streams (keys_from; the same one by default).
+        """
+        keys_from = queries_from if keys_from is None else keys_from
+        return self.queries(layer, queries_from, positions) @ self.keys(layer, keys_from, positions).mT
+
+    def score_terms(self, layer: int, x0: Array, written: Array, positions: Positions | None = None) -> ScoreTerms:
+        """The scores of a layer that reads x_0 + written, as the sum of four terms, each (..., H, n, n).
+
+        Queries and keys are each split into the part from x_0, biases included, and the part from what earlier layers
+        wrote: none (neither reads it), queries, keys, both. Source: the term-by-term view of composition in "A
+        Mathematical Framework for Transformer Circuits".
+        """
+        q, k = self.queries(layer, x0, positions), self.keys(layer, x0, positions).mT
+        dq = self.queries(layer, written, positions, biased=False)
+        dk = self.keys(layer, written, positions, biased=False).mT
+        return ScoreTerms(none=q @ k, queries=dq @ k, keys=q @ dk, both=dq @ dk)
+
+    def content_free_kernel(self, offsets: Sequence[int]) -> Array:
+        """b_q R(-offset) b_k / sqrt h of every head, in nats, for keys `offset` back: (..., L, H, 1, offsets).
+
+        The part of a score that comes from the biases alone depends on the offset alone. Source: Induction heads.
+        """
+        b_K = np.broadcast_to(self.b_K, (*self.b_K.shape[:-2], len(offsets), self.b_K.shape[-1]))
+        keys = b_K if self.base is None else rotary_inverse(b_K, offsets, self.base)
+        return self.b_Q @ keys.mT / self.score_scale(self.b_Q)
+
+    # ---- paths --------------------------------------------------------------
+
+    def path_expansion(self, x0: Array, patterns: Sequence[Array]) -> dict[Path, Array]:
+        """The logits as a sum over paths, each (..., n, V), for attention patterns held fixed.
+
+        The path (l_1, h_1), ..., (l_m, h_m) contributes A_m ... A_1 x_0 W_OV_1 ... W_OV_m U; the empty one x_0 U.
+        Source: Theorem 3 of "The Transformer Block and the Residual Stream".
+        """
+        streams: dict[Path, Array] = {(): x0}
+        for layer in range(self.layers):
+            for path, x in list(streams.items()):
+                for head in range(self.heads):
+                    smoothed = patterns[layer][..., head, :, :] @ x
+                    moved = smoothed @ self.W_V[..., layer, head, :, :] @ self.W_O[..., layer, head, :, :]
+                    streams[(*path, (layer, head))] = moved
+        return {path: streams[path] @ self.unembedding for path in paths(self.layers, self.heads)}
+
+
+def paths(layers: int, heads: int) -> list[Path]:
+    """Every path through L layers of H heads, the direct one first, in lexical order of the choices: (1 + H)^L of them.
+
+    >>> paths(1, 2)
+    [(), ((0, 0),), ((0, 1),)]
+    """
+    choices = product([None, *range(heads)], repeat=layers)
+    return [tuple((layer, head) for layer, head in enumerate(choice) if head is not None) for choice in choices]
