@@ -235,6 +235,15 @@ class Claim:
                     f"claim {self.id}: size {name} has the range {values}, expected some sizes of at least 0"
                 )
 
+    @property
+    def headline(self) -> str:
+        """The first paragraph of the statement, on one line."""
+        return " ".join(self.statement.split("\n\n")[0].split())
+
+    def code(self) -> list[str]:
+        """The source texts of the hypotheses and of the conclusion."""
+        return [inspect.cleandoc(inspect.getsource(function)) for function in (*self.assuming, self.conclusion)]
+
     # -- sizes and raw arrays
 
     def size_ranges(self) -> dict[str, range]:

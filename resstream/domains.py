@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -165,6 +165,12 @@ class Domain(ABC):
     def wider(self) -> Domain | None:
         """The next wider domain, or None: what an audit relaxes to."""
         return None
+
+    def __str__(self) -> str:
+        """As it is written in a claim, without what is left at its default: `RowStochastic(n)`."""
+        values = [(f, getattr(self, f.name)) for f in fields(self)]  # type: ignore[arg-type]
+        shown = [str(value) if f.default is MISSING else f"{f.name}={value}" for f, value in values if value != f.default]
+        return f"{type(self).__name__}({', '.join(shown)})"
 
 
 @dataclass(frozen=True)

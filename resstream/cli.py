@@ -1,0 +1,199 @@
+"""The command line: `resstream check`, `list`, `show`, and what later modules add."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+# Before NumPy is imported: matrices here are small, and workers must not fight over the cores.
+for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(_name, "1")
+
+import typer  # noqa: E402
+from rich.console import Console  # noqa: E402
+
+from resstream.errors import ResstreamError  # noqa: E402
+
+if TYPE_CHECKING:
+    from resstream.claim import Claim
+    from resstream.falsify.check import Row
+
+app = typer.Typer(
+    help="State a theorem once, and have it attacked, certified and explained.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+USAGE = 2  # exit status of bad usage; 1 says that something was found
+
+console = Console()
+notes = Console(stderr=True)
+
+Json = Annotated[bool, typer.Option("--json", help="Print the whole result as JSON.")]
+Patterns = Annotated[
+    list[str] | None,
+    typer.Argument(help="Claim ids, groups (contraction) or patterns (layernorm.*); all claims where none is given."),
+]
+
+
+def main() -> None:
+    """Entry point of the `resstream` command."""
+    try:
+        app()
+    except ResstreamError as error:
+        notes.print(f"error: {error}", style="bold red", markup=False, highlight=False, soft_wrap=True)
+        sys.exit(USAGE)
+
+
+def print_json(value: Any) -> None:
+    """Print a value as JSON, on standard output and unstyled."""
+    sys.stdout.write(json.dumps(value, indent=2) + "\n")
+
+
+# ---- check ------------------------------------------------------------------
+
+
+@app.command()
+def check(
+    patterns: Patterns = None,
+    profile: Annotated[str, typer.Option(help="quick, default or deep.")] = "default",
+    seed: Annotated[int, typer.Option(min=0, help="Seed of every random stream.")] = 0,
+    workers: Annotated[int | None, typer.Option(min=1, help="Processes; the number of cores by default.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Search for a counterexample to every claim, and judge what is found exactly.
+
+    Exit status: 0 when every claim does what it is expected to, 1 otherwise, 2 on bad usage.
+    """
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    from resstream import claims
+    from resstream.falsify import check as checking
+    from resstream.falsify.profiles import profile as profile_named
+
+    profile_named(profile)
+    chosen = [claim.id for claim in claims.matching(patterns or [])]
+    rows: list[Row] = []
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    interrupted = False
+    with Progress(*columns, console=notes, transient=True, disable=not notes.is_terminal) as progress:
+        task = progress.add_task("checking", total=len(chosen))
+        try:
+            for row in checking.check(chosen, profile, seed, workers or os.cpu_count() or 1):
+                rows.append(row)
+                progress.update(task, advance=1, description=row.id)
+        except KeyboardInterrupt:
+            interrupted = True
+    if as_json:
+        print_json([row.json() for row in rows])
+    else:
+        _print_rows(rows, profile, seed)
+    if interrupted:
+        notes.print(f"interrupted: {len(chosen) - len(rows)} of {len(chosen)} claims were not checked")
+    if interrupted or not all(row.as_expected for row in rows):
+        raise typer.Exit(1)
+
+
+def _print_rows(rows: Sequence[Row], profile: str, seed: int) -> None:
+    from rich.table import Table
+
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    table.add_column("claim", no_wrap=True, overflow="fold")
+    table.add_column("verdict")
+    for name in ("met", "discarded", "smallest margin", "seconds"):
+        table.add_column(name, justify="right")
+    for row in rows:
+        margin = "" if row.smallest_margin is None else f"{row.smallest_margin:.2g}"
+        verdict = row.verdict if row.as_expected else f"{row.verdict} (expected: {row.expect})"
+        style = "" if row.as_expected else "bold red"
+        cells = (row.id, verdict, f"{row.accepted:,}", f"{row.discarded:,}", margin, f"{row.seconds:.2f}")
+        table.add_row(*cells, style=style)
+    console.print(table)
+    for row in rows:
+        if row.message:
+            console.print(f"{row.id}: {row.message}", style="red", markup=False)
+    held = sum(row.as_expected and row.expect == "holds" for row in rows)
+    refuted = sum(row.as_expected and row.expect == "fails" for row in rows)
+    wrong = len(rows) - held - refuted
+    console.print(
+        f"\n{held} survived as stated, {refuted} refuted as expected, {wrong} not as expected; "
+        f"{sum(row.accepted for row in rows):,} instances met their hypotheses, "
+        f"{sum(row.acquitted for row in rows):,} float64 violations were acquitted. "
+        f"Profile {profile}, seed {seed}.",
+        highlight=False,
+        soft_wrap=True,
+    )
+
+
+# ---- list and show ----------------------------------------------------------
+
+
+@app.command("list")
+def list_claims(patterns: Patterns = None, as_json: Json = False) -> None:
+    """List the claims of the library."""
+    from rich.table import Table
+
+    from resstream import claims
+
+    chosen = claims.matching(patterns or [])
+    if as_json:
+        print_json([_described(claim) for claim in chosen])
+        return
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for name in ("claim", "expect", "statement"):
+        table.add_column(name, overflow="fold")
+    for claim in chosen:
+        table.add_row(claim.id, claim.expect, claim.headline)
+    console.print(table)
+
+
+@app.command()
+def show(identifier: Annotated[str, typer.Argument(metavar="ID", help="A claim id.")], as_json: Json = False) -> None:
+    """Show one claim: its statement, source, domains and code."""
+    from rich.syntax import Syntax
+
+    from resstream import claims
+
+    claim = claims.lookup(identifier)
+    if as_json:
+        print_json(_described(claim))
+        return
+    console.print(f"{claim.id}  (expected: {claim.expect})", style="bold", highlight=False)
+    console.print(claim.statement + "\n", markup=False, highlight=False)
+    console.print(f"Source: {claim.source}", markup=False, highlight=False)
+    ranges = claim.size_ranges()
+    for name, domain in claim.over.items():
+        console.print(f"  {name} in {domain}", markup=False, highlight=False)
+    if ranges:
+        console.print("  " + ", ".join(f"{n} = {_shown_range(r)}" for n, r in ranges.items()), highlight=False)
+    for hypothesis in claim.assuming:
+        console.print(f"  assuming {hypothesis.__name__}", markup=False, highlight=False)
+    console.print()
+    for code in claim.code():
+        if console.is_terminal:
+            console.print(Syntax(code, "python", background_color="default", word_wrap=True))
+        else:  # as it stands in the file, not cut to a width
+            sys.stdout.write(code + "\n")
+
+
+def _described(claim: Claim) -> dict[str, Any]:
+    return {
+        "id": claim.id,
+        "expect": claim.expect,
+        "statement": claim.statement,
+        "source": claim.source,
+        "domains": {name: str(domain) for name, domain in claim.over.items()},
+        "sizes": {name: _shown_range(values) for name, values in claim.size_ranges().items()},
+        "assuming": [function.__name__ for function in claim.assuming],
+        "code": "\n".join(claim.code()),
+    }
+
+
+def _shown_range(values: range) -> str:
+    step = f":{values.step}" if values.step != 1 else ""
+    return f"{values[0]}..{values[-1]}{step}"
