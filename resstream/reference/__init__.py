@@ -13,8 +13,19 @@ from resstream.reference.attention import (
     multi_head_attention,
     softmax,
 )
-from resstream.reference.attention_only import AttentionOnlyModel, ScoreTerms, Trace, paths
-from resstream.reference.blocks import Block, post_ln_block, pre_ln_block, pre_ln_sublayers, sublayers
+from resstream.reference.attention_only import (
+    AttentionOnlyModel,
+    ScoreTerms,
+    Trace,
+    paths,
+)
+from resstream.reference.blocks import (
+    Block,
+    post_ln_block,
+    pre_ln_block,
+    pre_ln_sublayers,
+    sublayers,
+)
 from resstream.reference.circuits import (
     Attribution,
     Composition,
@@ -29,8 +40,18 @@ from resstream.reference.circuits import (
     qk_circuit,
     weight_composition,
 )
-from resstream.reference.mlp import MLP, mlp, mlp_key_values
-from resstream.reference.normalisation import centre, layer_norm, layer_norm_jacobian, rms_norm, rms_norm_jacobian
+from resstream.reference.mlp import (
+    MLP,
+    mlp,
+    mlp_key_values,
+)
+from resstream.reference.normalisation import (
+    centre,
+    layer_norm,
+    layer_norm_jacobian,
+    rms_norm,
+    rms_norm_jacobian,
+)
 from resstream.reference.norms import (
     L1,
     L2,
@@ -50,7 +71,13 @@ from resstream.reference.residual import (
     stack_jacobians,
     subset_sum,
 )
-from resstream.reference.rotary import rotary, rotary_inverse, sinusoidal
+from resstream.reference.rotary import (
+    Rotation,
+    rotary,
+    rotary_inverse,
+    rotation,
+    sinusoidal,
+)
 from resstream.reference.smoothing import (
     diameter,
     dobrushin,
@@ -73,6 +100,7 @@ __all__ = [
     "Composition",
     "Head",
     "Norm",
+    "Rotation",
     "ScoreTerms",
     "Trace",
     "attention",
@@ -118,6 +146,7 @@ __all__ = [
     "rms_norm_jacobian",
     "rotary",
     "rotary_inverse",
+    "rotation",
     "row_norms",
     "row_range",
     "sinusoidal",

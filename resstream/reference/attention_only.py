@@ -18,7 +18,7 @@ from resstream.errors import DomainError, ShapeError
 from resstream.reference.attention import causal_mask, softmax
 from resstream.reference.checks import require_batch, require_matrix, require_rows
 from resstream.reference.circuits import ov_circuit
-from resstream.reference.rotary import Positions, rotary, rotary_inverse
+from resstream.reference.rotary import Positions, Rotation, rotary_inverse, rotation
 
 Head = tuple[int, int]
 """A head as (layer, index in its layer)."""
@@ -157,12 +157,13 @@ class AttentionOnlyModel:
         require_batch(x0=x0, embedding=self.embedding)
         if patterns is not None and len(patterns) != self.layers:
             raise ShapeError(f"patterns: expected one array for each of {self.layers} layers, got {len(patterns)}")
+        turned = self._rotation(x0, positions) if patterns is None and self.layers else None
         trace = Trace(self.unembedding, [x0])
         for layer in range(self.layers):
             x = trace.states[-1]
             if patterns is None:
-                q = self.queries(layer, self._read(trace, layer, queries_read, "queries_read"), positions)
-                k = self.keys(layer, self._read(trace, layer, keys_read, "keys_read"), positions)
+                q = self._queries(layer, self._read(trace, layer, queries_read, "queries_read"), turned)
+                k = self._keys(layer, self._read(trace, layer, keys_read, "keys_read"), turned)
                 trace.queries.append(q)
                 trace.keys.append(k)
                 trace.patterns.append(softmax(q @ k.mT, causal_mask(x.shape[-2])))
@@ -185,26 +186,26 @@ class AttentionOnlyModel:
 
     # ---- scores -------------------------------------------------------------
 
-    def queries(self, layer: int, x: Array, positions: Positions | None = None, *, biased: bool = True) -> Array:
+    def queries(self, layer: int, x: Array, positions: Positions | None = None) -> Array:
         """Queries of a layer's heads from a stream: (..., n, d) -> (..., H, n, h), biased, rotated, over sqrt h."""
-        q = self._project(
-            x, self.W_Q[..., layer, :, :, :], self.b_Q[..., layer, :, :, :] if biased else None, positions
-        )
-        return q / self.score_scale(x)
+        return self._queries(layer, x, self._rotation(x, positions))
 
-    def keys(self, layer: int, x: Array, positions: Positions | None = None, *, biased: bool = True) -> Array:
+    def keys(self, layer: int, x: Array, positions: Positions | None = None) -> Array:
         """Keys of a layer's heads from a stream: (..., n, d) -> (..., H, n, h), biased, rotated."""
-        return self._project(
-            x, self.W_K[..., layer, :, :, :], self.b_K[..., layer, :, :, :] if biased else None, positions
-        )
+        return self._keys(layer, x, self._rotation(x, positions))
 
-    def _project(self, x: Array, W: Array, b: Array | None, positions: Positions | None) -> Array:
-        projected = x[..., None, :, :] @ W
-        if b is not None:
-            projected = projected + b
+    def _rotation(self, x: Array, positions: Positions | None) -> Rotation | None:
         if self.base is None:
-            return projected
-        return rotary(projected, range(x.shape[-2]) if positions is None else positions, self.base)
+            return None
+        return rotation(range(x.shape[-2]) if positions is None else positions, self.W_Q.shape[-1], self.base, like=x)
+
+    def _queries(self, layer: int, x: Array, turned: Rotation | None, *, biased: bool = True) -> Array:
+        W, b = self.W_Q[..., layer, :, :, :], self.b_Q[..., layer, :, :, :]
+        return _project(x, W, b if biased else None, turned) / self.score_scale(x)
+
+    def _keys(self, layer: int, x: Array, turned: Rotation | None, *, biased: bool = True) -> Array:
+        W, b = self.W_K[..., layer, :, :, :], self.b_K[..., layer, :, :, :]
+        return _project(x, W, b if biased else None, turned)
 
     def score_scale(self, like: Array) -> Array:
         """The root of the head width, by which scores are divided: (1, 1), in the number system of `like`."""
@@ -227,9 +228,10 @@ class AttentionOnlyModel:
         wrote: none (neither reads it), queries, keys, both. Source: the term-by-term view of composition in "A
         Mathematical Framework for Transformer Circuits".
         """
-        q, k = self.queries(layer, x0, positions), self.keys(layer, x0, positions).mT
-        dq = self.queries(layer, written, positions, biased=False)
-        dk = self.keys(layer, written, positions, biased=False).mT
+        turned = self._rotation(x0, positions)
+        q, k = self._queries(layer, x0, turned), self._keys(layer, x0, turned).mT
+        dq = self._queries(layer, written, turned, biased=False)
+        dk = self._keys(layer, written, turned, biased=False).mT
         return ScoreTerms(none=q @ k, queries=dq @ k, keys=q @ dk, both=dq @ dk)
 
     def content_free_kernel(self, offsets: Sequence[int]) -> Array:
@@ -267,3 +269,11 @@ def paths(layers: int, heads: int) -> list[Path]:
     """
     choices = product([None, *range(heads)], repeat=layers)
     return [tuple((layer, head) for layer, head in enumerate(choice) if head is not None) for choice in choices]
+
+
+def _project(x: Array, W: Array, b: Array | None, turned: Rotation | None) -> Array:
+    """Rows through every head's map, plus its bias, rotated."""
+    projected = x[..., None, :, :] @ W
+    if b is not None:
+        projected = projected + b
+    return projected if turned is None else turned.turn(projected)

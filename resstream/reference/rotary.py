@@ -8,6 +8,7 @@ two is not a rotation of the pairs at all.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from flint import fmpq, fmpq_series
@@ -29,15 +30,38 @@ def rotary(X: Array, positions: Positions, base: int = 10_000) -> Array:
     >>> rotary(np.array([[1.0, 2.0]]), [0])
     array([[1., 2.]])
     """
-    angle = _angles(positions, X.shape[-1], base, X, rows=X.shape[-2])
-    c, s = cos(angle), sin(angle)
-    first, second = X[..., 0::2], X[..., 1::2]
-    return _interleave(first * c - second * s, first * s + second * c)
+    return rotation(positions, X.shape[-1], base, like=X).turn(X)
 
 
 def rotary_inverse(X: Array, positions: Positions, base: int = 10_000) -> Array:
     """Undo `rotary` by turning through the negative angles, which is its transpose: (..., n, d) -> (..., n, d)."""
     return rotary(X, -np.asarray(positions), base)
+
+
+@dataclass(frozen=True, eq=False)
+class Rotation:
+    """The cosines and sines of every position's angles, (..., n, d/2), kept where many arrays are turned alike."""
+
+    cosines: Array
+    sines: Array
+
+    def turn(self, X: Array) -> Array:
+        """Turn every pair of columns of X (..., n, d), as `rotary` does."""
+        if X.shape[-1] != 2 * self.cosines.shape[-1] or self.cosines.shape[-2] not in (1, X.shape[-2]):
+            *_, rows, pairs = self.cosines.shape
+            raise ShapeError(f"X: expected {rows} rows of width {2 * pairs}, as the rotation has, got shape {X.shape}")
+        first, second = X[..., 0::2], X[..., 1::2]
+        return _interleave(first * self.cosines - second * self.sines, first * self.sines + second * self.cosines)
+
+    def inverse(self) -> Rotation:
+        """The rotation through the negative angles."""
+        return Rotation(self.cosines, -self.sines)
+
+
+def rotation(positions: Positions, width: int, base: int = 10_000, *, like: Array) -> Rotation:
+    """The rotation of rows of a width at positions, in the number system of `like`; raises what `rotary` raises."""
+    angle = _angles(positions, width, base, like)
+    return Rotation(cos(angle), sin(angle))
 
 
 def sinusoidal(positions: Positions, width: int, base: int = 10_000, *, like: Array) -> Array:
@@ -49,19 +73,19 @@ def sinusoidal(positions: Positions, width: int, base: int = 10_000, *, like: Ar
     >>> sinusoidal([0], 4, like=np.zeros(1))
     array([[0., 1., 0., 1.]])
     """
-    angle = _angles(positions, width, base, like, rows=len(positions))
+    angle = _angles(positions, width, base, like)
     return _interleave(sin(angle), cos(angle))
 
 
-def _angles(positions: Positions, width: int, base: int, like: Array, rows: int) -> Array:
+def _angles(positions: Positions, width: int, base: int, like: Array) -> Array:
     """position * base^(-2i/width), shape (..., n, width/2)."""
     if width % 2 or width == 0:
         raise ShapeError(f"rotary: expected an even, positive width (pairs of columns), got {width}")
     places = np.asarray(positions)
     if places.ndim == 1:
         places = places[:, None]
-    if places.shape[-1] != 1 or places.shape[-2] not in (1, rows):
-        raise ShapeError(f"positions: expected one for each of {rows} rows, got the shape {np.shape(positions)}")
+    if places.shape[-1:] != (1,):
+        raise ShapeError(f"positions: expected integers (n,) or entries (..., n, 1), got shape {np.shape(positions)}")
     pairs = np.arange(0, width, 2)[None, :]
     places = _entries(places, like)
     if like.dtype == object and isinstance(places.flat[0], (fmpq, fmpq_series)):

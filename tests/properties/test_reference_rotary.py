@@ -170,8 +170,10 @@ def test_an_odd_width_is_refused(system: Ball) -> None:
 
 
 def test_as_many_positions_as_rows_are_asked_for() -> None:
-    with pytest.raises(ShapeError, match=r"positions: expected one for each of 2 rows, got the shape \(3,\)"):
+    with pytest.raises(ShapeError, match=r"X: expected 3 rows of width 2, as the rotation has, got shape \(2, 2\)"):
         rotary(np.ones((2, 2)), [0, 1, 2])
+    with pytest.raises(ShapeError, match=r"positions: expected integers \(n,\) or entries \(\.\.\., n, 1\)"):
+        rotary(np.ones((2, 2)), np.zeros((2, 2)))
 
 
 def test_rational_entries_stay_rational() -> None:
