@@ -9,19 +9,22 @@ number system      entries                used for
 `FLOAT64`          float64                searching (batches of thousands), training, pinned numbers
 `Ball(bits)`       `flint.arb`            judging: rigorous enclosures at a chosen precision
 `RATIONAL`         `flint.fmpq`           judging ties exactly, where the value is rational
+`SYMBOLIC`         SymPy expressions      deriving closed forms, proving identities at small sizes
 =================  =====================  =============================================================
 
 Derivatives are one more reading of the same code: complex128 entries (the complex step) for floats, `arb_series` for
-balls, `fmpq_series` for rationals. A reduction keeps its axis, so that a result is never a bare scalar and always
-broadcasts against what it came from.
+balls, `fmpq_series` for rationals, differentiation for expressions. A reduction keeps its axis, so that a result is
+never a bare scalar and always broadcasts against what it came from.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 from typing import Any, Protocol
 
 import numpy as np
@@ -110,8 +113,22 @@ class Ball:
             ctx.prec = before
 
 
+@dataclass(frozen=True)
+class _Symbolic:
+    name: str = "symbolic"
+
+    def array(self, values: Any) -> Array:
+        """Expressions stay as they are; numbers become exact ones."""
+        return _map(lambda value: value if _is_expression(value) else _to_expression(value), np.asarray(values))
+
+    @contextmanager
+    def working(self) -> Iterator[None]:
+        yield
+
+
 FLOAT64 = _Float64()
 RATIONAL = _Rational()
+SYMBOLIC = _Symbolic()
 
 
 def to_fmpq(value: Any) -> fmpq:
@@ -135,6 +152,22 @@ def _to_arb(value: Any) -> arb:
 
 def _to_float(value: Any) -> float:
     return value.p / value.q if isinstance(value, fmpq) else float(value)
+
+
+def _sympy() -> Any:
+    """SymPy, imported when it is first needed: it takes longer than all the rest."""
+    import sympy
+
+    return sympy
+
+
+def _is_expression(entry: Any) -> bool:
+    return "sympy" in sys.modules and isinstance(entry, _sympy().Basic)
+
+
+def _to_expression(value: Any) -> Any:
+    value = to_fmpq(value)
+    return _sympy().Rational(int(value.p), int(value.q))
 
 
 def to_fraction(value: Any) -> Fraction:
@@ -223,7 +256,7 @@ def constant(value: int | Fraction | fmpq, like: Any) -> Any:
         return arb_series([arb(to_fmpq(value))])
     if isinstance(first, fmpq_series):
         return fmpq_series([to_fmpq(value)])
-    return to_fmpq(value)
+    return _to_expression(value) if _is_expression(first) else to_fmpq(value)
 
 
 def eye(size: int, like: Array) -> Array:
@@ -287,7 +320,7 @@ def _transcendental(
             return rational(entry)
         if isinstance(entry, fmpq_series) and entry[0] != at:
             raise NotExact(f"{name} of a series about {entry[0]} is not rational")
-        return getattr(entry, name)()
+        return getattr(_sympy(), name)(entry) if _is_expression(entry) else getattr(entry, name)()
 
     def function(x: Array) -> Array:
         return numpy_function(x) if _is_float(x) else _map(entrywise, x)
@@ -315,6 +348,8 @@ def _tanh_entry(entry: Any) -> Any:
         return entry.tanh()
     if isinstance(entry, fmpq):
         return _exact_only("tanh", 0, 0)(entry)
+    if _is_expression(entry):
+        return _sympy().tanh(entry)
     grown = (2 * entry).exp()  # arb_series has no tanh of its own
     return (grown - 1) / (grown + 1)
 
@@ -342,7 +377,7 @@ def _sqrt_entry(entry: Any) -> Any:
         if root == 0:
             raise NotExact("the square root has no derivative at 0")
         return root * (entry / entry[0]).sqrt()
-    return entry.sqrt()
+    return _sympy().sqrt(entry) if _is_expression(entry) else entry.sqrt()
 
 
 def _sqrt_rational(entry: fmpq) -> fmpq:
@@ -405,7 +440,7 @@ def relu(x: Array) -> Array:
 def _relu_entry(entry: Any) -> Any:
     if isinstance(entry, _SERIES):
         return entry if _sign(entry) > 0 else 0 * entry
-    return entry.max(arb(0)) if isinstance(entry, arb) else max(entry, fmpq(0))
+    return _larger(entry, arb(0) if isinstance(entry, arb) else fmpq(0))
 
 
 # ---- functions of two entries -----------------------------------------------
@@ -431,6 +466,9 @@ def _larger(first: Any, second: Any) -> Any:
         return first if difference == 0 or _sign(difference) > 0 else second
     if isinstance(first, arb) or isinstance(second, arb):
         return arb(first).max(arb(second))
+    if _is_expression(first) or _is_expression(second):
+        first, second = SYMBOLIC.array([first, second])
+        return _sympy().Max(first, second)
     return max(first, second)
 
 
@@ -506,8 +544,8 @@ def derivative(function: Callable[[Array], Array], x: Array, direction: Array) -
     """Directional derivative of `function` at x, without finite differences.
 
     Shapes: x and direction agree; the result has the shape of `function(x)`. Floats use the complex step (exact to
-    rounding), balls and rationals a power series cut after its linear term (an enclosure, or exact). A direction across
-    a kink raises `Undecided` for balls and rationals.
+    rounding), balls and rationals a power series cut after its linear term (an enclosure, or exact), expressions the
+    derivative of f(x + t direction) at t = 0. A direction across a kink raises `Undecided` for all but floats.
 
     >>> derivative(lambda x: x**2, np.array([3.0]), np.array([1.0]))
     array([6.])
@@ -516,6 +554,8 @@ def derivative(function: Callable[[Array], Array], x: Array, direction: Array) -
         raise ShapeError(f"direction: expected the shape {x.shape} of x, got {direction.shape}")
     if _is_float(x):
         return np.imag(function(x + 1j * _STEP * direction)) / _STEP
+    if _is_expression(x.flat[0]):
+        return _map(_slope, function(x + _time() * direction))
     series = fmpq_series if isinstance(x.flat[0], fmpq) else arb_series
     before = ctx.cap
     ctx.cap = 2
@@ -527,11 +567,31 @@ def derivative(function: Callable[[Array], Array], x: Array, direction: Array) -
         ctx.cap = before
 
 
+@cache
+def _time() -> Any:
+    """The t of f(x + t direction)."""
+    return _sympy().Dummy("t", real=True)
+
+
+def _slope(entry: Any) -> Any:
+    sympy, t = _sympy(), _time()
+    slope = sympy.sympify(entry).diff(t)
+    if any(jump.args[0].subs(t, 0).is_zero for jump in slope.atoms(sympy.sign, sympy.Heaviside)):
+        raise Undecided("derivative asked at a kink (absolute value, maximum or ReLU of equal values)")
+    return slope.subs(t, 0)
+
+
 def frozen(x: Array) -> Array:
     """The values of x as constants: what is computed from them has no derivative (the shift inside a softmax)."""
     if _is_float(x):
         return x.real
-    return _map(lambda entry: entry[0] if isinstance(entry, _SERIES) else entry, x)
+    return _map(_value, x)
+
+
+def _value(entry: Any) -> Any:
+    if isinstance(entry, _SERIES):
+        return entry[0]
+    return entry.subs(_time(), 0) if _is_expression(entry) else entry
 
 
 def jacobian(function: Callable[[Array], Array], x: Array) -> Array:
