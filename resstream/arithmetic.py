@@ -10,6 +10,7 @@ number system      entries                used for
 `Ball(bits)`       `flint.arb`            judging: rigorous enclosures at a chosen precision
 `RATIONAL`         `flint.fmpq`           judging ties exactly, where the value is rational
 `SYMBOLIC`         SymPy expressions      deriving closed forms, proving identities at small sizes
+SMT                `Unknown`              proving at small sizes (`resstream.audit.smt`)
 =================  =====================  =============================================================
 
 Derivatives are one more reading of the same code: complex128 entries (the complex step) for floats, `arb_series` for
@@ -20,6 +21,7 @@ never a bare scalar and always broadcasts against what it came from.
 from __future__ import annotations
 
 import sys
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -30,7 +32,7 @@ from typing import Any, Protocol
 import numpy as np
 from flint import arb, arb_series, ctx, fmpq, fmpq_series, fmpz
 
-from resstream.errors import DomainError, NotExact, ShapeError, Undecided
+from resstream.errors import DomainError, NotExact, NotExpressible, ShapeError, Undecided
 
 Array = np.ndarray[Any, Any]
 """A NumPy array whose entries belong to one of the number systems."""
@@ -66,7 +68,7 @@ class _Float64:
     def array(self, values: Any) -> Array:
         values = np.asarray(values)
         if values.dtype == object:
-            return np.vectorize(_to_float, otypes=[np.float64])(values)
+            return np.vectorize(to_float, otypes=[np.float64])(values)
         return values.astype(np.float64, copy=False)
 
     @contextmanager
@@ -150,8 +152,9 @@ def _to_arb(value: Any) -> arb:
     return arb(value) if isinstance(value, (float, int)) else arb(to_fmpq(value))
 
 
-def _to_float(value: Any) -> float:
-    return value.p / value.q if isinstance(value, fmpq) else float(value)
+def to_float(value: Any) -> float:
+    """The float nearest to a number of any kind (rationals are rounded once, balls give their middle)."""
+    return int(value.p) / int(value.q) if isinstance(value, fmpq) else float(value)
 
 
 def _sympy() -> Any:
@@ -174,6 +177,41 @@ def to_fraction(value: Any) -> Fraction:
     """The exact value of a raw entry as a `Fraction`."""
     value = to_fmpq(value)
     return Fraction(int(value.p), int(value.q))
+
+
+class Unknown(ABC):
+    """A real number of which only conditions are known: an entry of the SMT reading.
+
+    Its operators give further unknowns. What a subclass does not express, and any branch on unknown values, raises
+    NotExpressible.
+    """
+
+    @abstractmethod
+    def of(self, value: fmpq) -> Unknown:
+        """A known number as an entry of the same reading."""
+
+    @abstractmethod
+    def larger(self, other: Any) -> Unknown:
+        """The maximum of this and another entry or number."""
+
+    @abstractmethod
+    def sqrt(self) -> Unknown:
+        """The square root."""
+
+    def exp(self) -> Unknown:
+        raise NotExpressible("exp")
+
+    def log(self) -> Unknown:
+        raise NotExpressible("log")
+
+    def cos(self) -> Unknown:
+        raise NotExpressible("cos")
+
+    def sin(self) -> Unknown:
+        raise NotExpressible("sin")
+
+    def tanh(self) -> Unknown:
+        raise NotExpressible("tanh")
 
 
 # ---- exact literals ---------------------------------------------------------
@@ -248,7 +286,7 @@ def constant(value: int | Fraction | fmpq, like: Any) -> Any:
     if not isinstance(like, np.ndarray):
         like = np.asarray(like)
     if like.dtype != object:
-        return float(value) if not isinstance(value, fmpq) else _to_float(value)
+        return float(value) if not isinstance(value, fmpq) else to_float(value)
     first = like.flat[0] if like.size else None
     if isinstance(first, arb):
         return arb(to_fmpq(value))
@@ -256,6 +294,8 @@ def constant(value: int | Fraction | fmpq, like: Any) -> Any:
         return arb_series([arb(to_fmpq(value))])
     if isinstance(first, fmpq_series):
         return fmpq_series([to_fmpq(value)])
+    if isinstance(first, Unknown):
+        return first.of(to_fmpq(value))
     return _to_expression(value) if _is_expression(first) else to_fmpq(value)
 
 
@@ -344,7 +384,7 @@ def tanh(x: Array) -> Array:
 
 
 def _tanh_entry(entry: Any) -> Any:
-    if isinstance(entry, arb):
+    if isinstance(entry, (arb, Unknown)):
         return entry.tanh()
     if isinstance(entry, fmpq):
         return _exact_only("tanh", 0, 0)(entry)
@@ -469,6 +509,10 @@ def _larger(first: Any, second: Any) -> Any:
     if _is_expression(first) or _is_expression(second):
         first, second = SYMBOLIC.array([first, second])
         return _sympy().Max(first, second)
+    if isinstance(first, Unknown):
+        return first.larger(second)
+    if isinstance(second, Unknown):
+        return second.larger(first)
     return max(first, second)
 
 
@@ -545,7 +589,8 @@ def derivative(function: Callable[[Array], Array], x: Array, direction: Array) -
 
     Shapes: x and direction agree; the result has the shape of `function(x)`. Floats use the complex step (exact to
     rounding), balls and rationals a power series cut after its linear term (an enclosure, or exact), expressions the
-    derivative of f(x + t direction) at t = 0. A direction across a kink raises `Undecided` for all but floats.
+    derivative of f(x + t direction) at t = 0. A direction across a kink raises `Undecided` for all but floats; unknowns
+    raise `NotExpressible`.
 
     >>> derivative(lambda x: x**2, np.array([3.0]), np.array([1.0]))
     array([6.])
@@ -556,6 +601,8 @@ def derivative(function: Callable[[Array], Array], x: Array, direction: Array) -
         return np.imag(function(x + 1j * _STEP * direction)) / _STEP
     if _is_expression(x.flat[0]):
         return _map(_slope, function(x + _time() * direction))
+    if isinstance(x.flat[0], Unknown):
+        raise NotExpressible("derivative")
     series = fmpq_series if isinstance(x.flat[0], fmpq) else arb_series
     before = ctx.cap
     ctx.cap = 2

@@ -7,7 +7,7 @@ from typing import Any
 
 from flint import arb, fmpq
 
-from resstream.arithmetic import RATIONAL, Ball, NumberSystem
+from resstream.arithmetic import RATIONAL, Ball, NumberSystem, to_float
 from resstream.claim import Claim, Conjunction, Raw, exact_entries
 from resstream.errors import ArithmeticLimit
 
@@ -131,7 +131,7 @@ def _margin(lhs: Any, kind: str, rhs: Any) -> float:
     if kind == "==":
         slack = -abs(slack)
     if isinstance(scale, fmpq):
-        return 0.0 if scale == 0 else float((slack / scale).p) / float((slack / scale).q)
+        return 0.0 if scale == 0 else to_float(slack / scale)
     if scale == 0 or slack.contains(0):
         return 0.0
     return float((slack / scale).mid())
