@@ -25,5 +25,17 @@ class NotExact(ArithmeticLimit):
     """The value is not a rational number, so rational arithmetic cannot hold it."""
 
 
+class NotExpressible(ArithmeticLimit):
+    """The SMT reading has no words for a function; the message is its name."""
+
+
 class Undecided(ArithmeticLimit):
     """The enclosures overlap, so the answer needs more precision."""
+
+
+class TrainingError(ResstreamError):
+    """Training cannot start or go on: settings that cannot work, a loss that is no number, or a foreign checkpoint."""
+
+
+class WeightsError(ResstreamError):
+    """A file of weights cannot be read: it is corrupt, cut short, or not one of ours."""
