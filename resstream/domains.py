@@ -30,6 +30,7 @@ from resstream.arithmetic import (
     zeros,
 )
 from resstream.errors import DomainError
+from resstream.reference.attention_only import AttentionOnlyModel
 from resstream.reference.norms import Norm as NormValue
 
 Size = int | str
@@ -446,6 +447,34 @@ class Invertible(Domain):
         return Matrix(self.size, self.size)
 
 
+@dataclass(frozen=True)
+class InvertiblePair(Invertible):
+    """An invertible matrix (..., d, d) and its exact inverse, as a tuple of two."""
+
+    def build(self, raw: Parts, options: Options, sizes: Sizes) -> Any:
+        return self.build_pair(raw)
+
+    def wider(self) -> Domain | None:
+        return None
+
+
+@dataclass(frozen=True)
+class Projection(Domain):
+    """A projection (..., d, d), P @ P = P, oblique in general: B D B^-1 with D of zeros and ones (raw kept > 0)."""
+
+    size: Size
+
+    def parts(self, sizes: Sizes, options: Options) -> dict[str, Part]:
+        return {"kept": Part((1, size_of(self.size, sizes))), **Invertible(self.size).parts(sizes, options)}
+
+    def build(self, raw: Parts, options: Options, sizes: Sizes) -> Any:
+        basis, inverse = Invertible(self.size).build_pair(raw)
+        return where(raw["kept"] > 0, basis, 0) @ inverse
+
+    def wider(self) -> Domain | None:
+        return Matrix(self.size, self.size)
+
+
 def _unit_lower_inverse(lower: Array) -> Array:
     """Inverse of a unit lower triangular matrix (..., d, d), row by row."""
     size = lower.shape[-1]
@@ -520,6 +549,19 @@ class Whole(Domain):
 
 
 @dataclass(frozen=True)
+class Count(Domain):
+    """The number that a size stands for, as a Python int (the same for a whole batch): how many layers, say."""
+
+    size: Size
+
+    def parts(self, sizes: Sizes, options: Options) -> dict[str, Part]:
+        return {}
+
+    def build(self, raw: Parts, options: Options, sizes: Sizes) -> Any:
+        return size_of(self.size, sizes)
+
+
+@dataclass(frozen=True)
 class Tokens(Domain):
     """A sequence of tokens as one-hot rows (..., length, vocabulary), so that `tokens @ E` is the embedding."""
 
@@ -562,3 +604,34 @@ class Stack(Domain):
     def wider(self) -> Domain | None:
         inner = self.inner.wider()
         return None if inner is None else Stack(self.length, inner)
+
+
+@dataclass(frozen=True)
+class AttentionOnly(Domain):
+    """An attention-only model with any weights: layers, heads of each, stream width, head width, vocabulary.
+
+    `base` is the rotary base (None: no positions; a head width that is not even raises ShapeError otherwise).
+    `biased=False` leaves the query and key biases at zero.
+    """
+
+    layers: Size
+    heads: Size
+    width: Size
+    head_width: Size
+    vocabulary: Size
+    base: int | None = 10_000
+    biased: bool = True
+
+    def parts(self, sizes: Sizes, options: Options) -> dict[str, Part]:
+        layers, heads, d, h, symbols = (
+            size_of(size, sizes) for size in (self.layers, self.heads, self.width, self.head_width, self.vocabulary)
+        )
+        tables = {"embedding": (symbols, d), "unembedding": (d, symbols)}
+        maps = {"W_Q": (d, h), "W_K": (d, h), "W_V": (d, h), "W_O": (h, d)}
+        biases = {"b_Q": (1, h), "b_K": (1, h)} if self.biased else {}
+        of_heads = {name: Part((layers, heads, *shape)) for name, shape in (maps | biases).items()}
+        return {name: Part(shape) for name, shape in tables.items()} | of_heads
+
+    def build(self, raw: Parts, options: Options, sizes: Sizes) -> Any:
+        no_bias = 0 * raw["W_Q"][..., :1, :]
+        return AttentionOnlyModel(**{"b_Q": no_bias, "b_K": no_bias, **raw}, base=self.base)
