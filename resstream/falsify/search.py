@@ -209,7 +209,8 @@ def _to_judge(margin: Margin, rng: np.random.Generator, by_lot: int) -> list[int
     relative = margin.relative
     suspicious = np.flatnonzero(~(relative >= NEAR))
     usual = float(np.median(margin.scale[np.isfinite(margin.scale)])) if np.isfinite(margin.scale).any() else 1.0
-    softened = margin.slack / (margin.scale + 1e-6 * usual + 1e-300)
+    with np.errstate(all="ignore"):  # infinite over infinite: NaN, and suspicious as such
+        softened = margin.slack / (margin.scale + 1e-6 * usual + 1e-300)
     orders = [
         suspicious[np.argsort(order[suspicious], kind="stable")][: SUSPECTS // 2] for order in (softened, relative)
     ]
