@@ -157,7 +157,7 @@ class AttentionOnlyModel:
         require_batch(x0=x0, embedding=self.embedding)
         if patterns is not None and len(patterns) != self.layers:
             raise ShapeError(f"patterns: expected one array for each of {self.layers} layers, got {len(patterns)}")
-        turned = self._rotation(x0, positions) if patterns is None and self.layers else None
+        turned = self.rotation(x0, positions) if patterns is None and self.layers else None
         trace = Trace(self.unembedding, [x0])
         for layer in range(self.layers):
             x = trace.states[-1]
@@ -188,13 +188,14 @@ class AttentionOnlyModel:
 
     def queries(self, layer: int, x: Array, positions: Positions | None = None) -> Array:
         """Queries of a layer's heads from a stream: (..., n, d) -> (..., H, n, h), biased, rotated, over sqrt h."""
-        return self._queries(layer, x, self._rotation(x, positions))
+        return self._queries(layer, x, self.rotation(x, positions))
 
     def keys(self, layer: int, x: Array, positions: Positions | None = None) -> Array:
         """Keys of a layer's heads from a stream: (..., n, d) -> (..., H, n, h), biased, rotated."""
-        return self._keys(layer, x, self._rotation(x, positions))
+        return self._keys(layer, x, self.rotation(x, positions))
 
-    def _rotation(self, x: Array, positions: Positions | None) -> Rotation | None:
+    def rotation(self, x: Array, positions: Positions | None = None) -> Rotation | None:
+        """The rotation of queries and keys at positions, 0..n-1 unless given; None for a model without positions."""
         if self.base is None:
             return None
         return rotation(range(x.shape[-2]) if positions is None else positions, self.W_Q.shape[-1], self.base, like=x)
@@ -228,7 +229,7 @@ class AttentionOnlyModel:
         wrote: none (neither reads it), queries, keys, both. Source: the term-by-term view of composition in "A
         Mathematical Framework for Transformer Circuits".
         """
-        turned = self._rotation(x0, positions)
+        turned = self.rotation(x0, positions)
         q, k = self._queries(layer, x0, turned), self._keys(layer, x0, turned).mT
         dq = self._queries(layer, written, turned, biased=False)
         dk = self._keys(layer, written, turned, biased=False).mT
