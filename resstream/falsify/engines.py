@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,7 @@ _ENTRIES = st.one_of(
 _WEIGHTS = st.one_of(st.integers(0, 4), st.integers(0, 64).map(lambda k: k / 8), st.sampled_from([1e-6, 1e6]))
 
 
+@cache  # a strategy made anew is validated anew, which costs more than the draw
 def part_values(part: Part) -> st.SearchStrategy[Array]:
     """Raw arrays of a part: small integers and dyadic numbers, at times with tied rows; shrinks towards zeros."""
     elements = (
