@@ -148,8 +148,9 @@ def stream_any_write_can_be_subtracted(x, Ws):
     expect="fails",
 )
 def stream_sum_of_states_counts_twice(x, Ws):
-    """A reported fault: the final stream is the sum of the embedding and what each sublayer's output is when the skip is
-    inside it (the state after it). Every earlier write is then counted again.
+    """A reported fault: the final stream is the embedding plus the sum of the states after every sublayer.
+
+    Where a sublayer's recorded output already holds the skip, adding it counts every earlier write again.
     """
     states, _ = residual_stack([tanh_layer(W) for W in Ws], x)
     return equal(states[-1], add(states))
@@ -187,7 +188,7 @@ def stream_orthogonal_writes(directions, lengths):
     expect="fails",
 )
 def stream_squares_add(parts):
-    """Tempting and false: the squared norm of the stream is the sum of the squared norms of the embedding and the writes.
+    """Tempting and false: the squared norm of the stream is the sum of those of the embedding and the writes.
 
     Printed: writes of a fixed size add like independent vectors, and ||x_S||^2 is about ||x_0||^2 + S c.
     Right: that is the expectation over independent writes of mean zero; equal writes give S^2 c.
@@ -251,7 +252,7 @@ def identity_path_jacobians_at_the_input(x, As, Bs):
     source=f"{PAGE}, Theorem 2 (i), right form",
 )
 def identity_path_subset_sum(Js):
-    """The product of all I + J_k is the sum, over the 2^L subsets of layers, of the products of their J_k in layer order.
+    """The product of all I + J_k is the sum, over the 2^L subsets of layers, of the product of their J_k, in order.
 
     Proof: multiplying out chooses I or J_k at every layer.
     """
@@ -387,7 +388,7 @@ WITH_NORM = {"x": NonConstant("d"), "A": Matrix("d", "d"), "B": Matrix("d", "d")
     source=f"{PAGE}, Theorem 2 (ii)",
 )
 def pre_ln_jacobian_factor(x, A, B):
-    """The branch F(LN(x)) of a pre-LN stack has the Jacobian J_LN(x) J_F(LN x), with LayerNorm's factor first (rows)."""
+    """The branch F(LN(x)) of a pre-LN stack has the Jacobian J_LN(x) J_F(LN x): in rows, LayerNorm's factor first."""
     (F,) = smooth_layers([A], [B])
     return equal(jacobian(lambda x: F(layer_norm(x)), x), layer_norm_jacobian(x) @ jacobian(F, layer_norm(x)))
 
@@ -506,7 +507,7 @@ def post_ln_running_sum(x, A, B):
     source=f"{TEXTBOOK}, Gradients ride the identity",
 )
 def growth_at_least_one(alpha, S):
-    """The root-mean-square growth of a residual stack, (1 + a^2)^(S/2), is at least 1 and at least the plain stack's a^S.
+    """The root-mean-square growth of a residual stack, (1 + a^2)^(S/2), is at least 1 and the plain stack's a^S.
 
     (Stated of the squares.)
     """
@@ -630,15 +631,11 @@ HIGHWAY = {"x": Vector("d"), "A": Matrix("d", "d"), "B": Matrix("d", "d"), "gate
 def highway_jacobian(x, A, B, gate):
     """A highway layer t f(x) + (1 - t) x with its gate held fixed has the Jacobian J_f diag(t) + diag(1 - t).
 
-    At t = 1 the carry is closed and the layer is plain, without an identity; at t = 0 it is the identity.
+    The identity is weighed by 1 - t: a gate at t = 1 leaves none of it, and the layer is a plain one.
     """
     (f,) = smooth_layers([A], [B])
-    identity = eye(x.shape[-1], like=x)
-    relations = [
-        equal(jacobian(lambda x: t * f(x) + (1 - t) * x, x), jacobian(f, x) * t + identity * (1 - t))
-        for t in (gate, ones((1, 1), like=x), 0 * gate)
-    ]
-    return every(*relations, equal(jacobian(lambda x: f(x) + 0 * x, x), jacobian(f, x)))
+    product = jacobian(f, x) * gate + eye(x.shape[-1], like=x) * (1 - gate)
+    return equal(jacobian(lambda x: gate * f(x) + (1 - gate) * x, x), product)
 
 
 @claim(
