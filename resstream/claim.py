@@ -102,6 +102,17 @@ class Margin:
             return np.where(self.scale == 0, 0.0, self.slack / safe)
 
 
+@dataclass(frozen=True)
+class Assessment:
+    """What a batch looks like in float64: met is bool (count,), hypotheses the margins of all instances (None where the
+    claim has no hypothesis), conclusion the margins of those that met them.
+    """
+
+    met: Array
+    hypotheses: Margin | None
+    conclusion: Margin
+
+
 def float_margin(relations: Conjunction, count: int) -> Margin:
     """The margin of a batch of `count` instances evaluated in float64 (entries nearest to a violation)."""
     slacks, scales = [], []
@@ -216,6 +227,8 @@ class Claim:
     source: str = ""
     expect: str = "holds"
     statement: str = ""
+    origin: Any = field(default=None, compare=False, repr=False)
+    """What the claim can be built from again (a file, a modification); None where nothing but the object knows."""
 
     def __post_init__(self) -> None:
         if self.expect not in ("holds", "fails"):
@@ -230,6 +243,8 @@ class Claim:
                         f"expected one of {', '.join(self.over)}"
                     )
         for name, values in self.sizes.items():
+            if name not in self.size_ranges():
+                raise ClaimError(f"claim {self.id}: sizes={name!r}, expected one of {list(self.size_ranges())}")
             if len(values) == 0 or min(values) < 0:
                 raise ClaimError(
                     f"claim {self.id}: size {name} has the range {values}, expected some sizes of at least 0"
@@ -248,7 +263,7 @@ class Claim:
 
     def size_ranges(self) -> dict[str, range]:
         """Every size name of the domains, with its range."""
-        names = sorted({name for domain in self.over.values() for name in _size_names(domain)} | set(self.sizes))
+        names = sorted({name for domain in self.over.values() for name in _size_names(domain)})
         return {name: self.sizes.get(name, DEFAULT_RANGE) for name in names}
 
     def option_values(self) -> dict[str, tuple[str, ...]]:
@@ -297,8 +312,8 @@ class Claim:
             )
         return result
 
-    def margin(self, raw: Raw) -> tuple[Array, Margin]:
-        """Which instances of a batch met the hypotheses (bool, (count,)), and the float64 margins of those.
+    def assess(self, raw: Raw) -> Assessment:
+        """A batch evaluated in float64: which instances met the hypotheses, and how far each is from a violation.
 
         The hypotheses are filtered with slack, since rounding may hide that they hold; a judge certifies them. The
         conclusion is evaluated only where they hold, as it may have no meaning elsewhere.
@@ -307,16 +322,21 @@ class Claim:
             raise ClaimError(f"claim {self.id}: margins are taken of batches, got a single instance: use raw.batch()")
         with FLOAT64.working():
             objects = self.build(raw)
-            met = np.ones(raw.count, dtype=bool)
+            met, hypotheses = np.ones(raw.count, dtype=bool), None
             if self.assuming:
                 hypotheses = float_margin(self.hypotheses(objects), raw.count)
                 met = hypotheses.slack >= -(_SLACK_RELATIVE * hypotheses.scale + _SLACK_ABSOLUTE)
                 if not met.any():
-                    return met, Margin(np.zeros(0), np.zeros(0))
+                    return Assessment(met, hypotheses, Margin(np.zeros(0), np.zeros(0)))
                 if not met.all():
                     raw = raw.take(met)
                     objects = self.build(raw)
-            return met, float_margin(self.conclude(objects), int(np.count_nonzero(met)))
+            return Assessment(met, hypotheses, float_margin(self.conclude(objects), int(np.count_nonzero(met))))
+
+    def margin(self, raw: Raw) -> tuple[Array, Margin]:
+        """Which instances of a batch met the hypotheses (bool, (count,)), and the float64 margins of those."""
+        assessment = self.assess(raw)
+        return assessment.met, assessment.conclusion
 
     # -- variants
 
@@ -349,20 +369,16 @@ class Claim:
         for name in over or {}:
             if name not in self.over:
                 raise ClaimError(f"claim {self.id}: over={name!r}, expected one of its variables {list(self.over)}")
-        ranges = dict(self.sizes) | dict(sizes or {})
-        changed = dataclasses.replace(
+        return dataclasses.replace(
             self,
             id=id or self.id + "+modified",
             over={**self.over, **(over or {})},
             assuming=(*(f for f in self.assuming if f.__name__ not in dropped), *assuming),
-            sizes=ranges,
+            sizes={**self.sizes, **(sizes or {})},
             expect=expect,
             conclusion=_with_sides(self, lhs, rhs) if lhs or rhs else self.conclusion,
+            origin=None,
         )
-        for name in sizes or {}:
-            if name not in changed.size_ranges():
-                raise ClaimError(f"claim {self.id}: sizes={name!r}, expected one of {list(changed.size_ranges())}")
-        return changed
 
     def seed_words(self) -> list[int]:
         """Words that make the claim's random streams its own."""
@@ -465,6 +481,7 @@ def _size_names(domain: Domain) -> set[str]:
 
 
 __all__ = [
+    "Assessment",
     "Claim",
     "Conjunction",
     "Every",

@@ -104,7 +104,7 @@ def _print_rows(rows: Sequence[Row], profile: str, seed: int) -> None:
 
     table = Table(box=None, header_style="bold", pad_edge=False)
     table.add_column("claim", no_wrap=True, overflow="fold")
-    table.add_column("verdict")
+    table.add_column("verdict", no_wrap=True)
     for name in ("met", "discarded", "smallest margin", "seconds"):
         table.add_column(name, justify="right")
     for row in rows:

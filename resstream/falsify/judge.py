@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,10 +25,10 @@ VIOLATED, HOLDS, TIED, OUTSIDE, UNDECIDED = "violated", "holds", "tied", "outsid
 class Judgement:
     """What one instance does to a claim.
 
-    outcome: "violated" (certified, with its hypotheses certified), "holds" (certified), "tied" (the sides cannot be told
-    apart at the largest precision, and an equality counts as holding), "outside" (a hypothesis certainly fails) or
-    "undecided". lhs and rhs are the sides, as stated, at the entry that decides: balls, or rationals where bits is None.
-    margin is the relative margin there.
+    outcome: "violated" (certified, with its hypotheses certified), "holds" (certified), "tied" (the sides cannot be
+    told apart at the largest precision; an equality counts as holding), "outside" (a hypothesis certainly fails) or
+    "undecided". lhs and rhs are the sides, as stated, at the entry that decides: balls, or rationals where bits is
+    None. margin is the relative margin there.
     """
 
     outcome: str
@@ -59,12 +60,12 @@ def judge(claim: Claim, raw: Raw, precisions: tuple[int, ...] = PRECISIONS) -> J
     systems: list[NumberSystem] = [Ball(bits) for bits in precisions]
     systems.insert(1, RATIONAL)
     for system in systems:
-        try:
+        with contextlib.suppress(ArithmeticLimit):
             verdict = _judge_in(claim, raw, system)
-        except ArithmeticLimit:
-            continue
-        # A tied equality is as good as it gets; a tied inequality may still be told apart by exact arithmetic.
-        if verdict.outcome not in (UNDECIDED, TIED) or (verdict.outcome == TIED and verdict.kind == "=="):
+        if verdict.outcome not in (UNDECIDED, TIED):
+            return verdict
+        # More bits never prove an equality, and rationals have been asked: tied is as good as it gets.
+        if verdict.outcome == TIED and verdict.kind == "==" and system is not systems[0]:
             return verdict
     return verdict
 

@@ -1,0 +1,98 @@
+"""The judge decides what rounding cannot, says when it cannot, and never convicts a true claim."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from resstream.arithmetic import FLOAT64, exact, exp, sqrt, tanh, total_entry
+from resstream.claim import Claim, Raw, at_least, at_most, equal, every, less_than, more_than
+from resstream.domains import Matrix, Scalar
+from resstream.falsify.judge import HOLDS, OUTSIDE, TIED, UNDECIDED, VIOLATED, judge
+
+X = Raw({}, {}, {"x": np.array([[3.0]])})
+
+
+def about(conclusion, *assuming):
+    return Claim("trial", {"x": Scalar()}, conclusion, assuming)
+
+
+def nonnegative(x):
+    return at_least(x, 0)
+
+
+def negative(x):
+    return less_than(x, 0)
+
+
+TINY = Fraction(1, 2**90)
+
+CASES = {
+    "plainly true": (lambda x: at_most(x, 4), HOLDS),
+    "plainly false": (lambda x: at_most(x, 2), VIOLATED),
+    "a tie is no violation": (lambda x: at_most(x, 3), HOLDS),
+    "a tie violates a strict claim": (lambda x: less_than(x, 3), VIOLATED),
+    "a tie violates a strict claim stated the other way": (lambda x: more_than(x, 3), VIOLATED),
+    "below float resolution, false": (lambda x: at_most(x + exact(TINY), 3), VIOLATED),
+    "below float resolution, true": (lambda x: at_most(x - exact(TINY), 3), HOLDS),
+    "an equality of rationals": (lambda x: equal(x / 7 * 7, 3), HOLDS),
+    "an equality off by less than an ulp": (lambda x: equal(x + exact(TINY), 3), VIOLATED),
+    "an irrational equality": (lambda x: equal(sqrt(2 * x) * sqrt(3 * x), sqrt(6 * x * x)), TIED),
+    "an irrational inequality with a tie": (lambda x: at_most(sqrt(2 * x) * sqrt(3 * x), sqrt(6 * x * x)), TIED),
+    "tanh at its closed form": (lambda x: equal(tanh(x), (exp(2 * x) - 1) / (exp(2 * x) + 1)), TIED),
+    "all of several": (lambda x: every(at_most(x, 4), at_least(x, 2)), HOLDS),
+    "one of several fails": (lambda x: every(at_most(x, 4), at_least(x, 4)), VIOLATED),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_judge_decides(case):
+    conclusion, outcome = CASES[case]
+    assert judge(about(conclusion), X).outcome == outcome
+
+
+def test_a_wrong_hypothesis_puts_an_instance_outside():
+    assert judge(about(lambda x: at_most(x, 2), negative), X).outcome == OUTSIDE
+    assert judge(about(lambda x: at_most(x, 2), nonnegative), X).outcome == VIOLATED
+
+
+def test_a_violation_with_an_uncertain_hypothesis_convicts_nobody():
+    def balanced(x):
+        return equal(sqrt(2 * x) * sqrt(3 * x), sqrt(6 * x * x))  # true, and no number system here can prove it
+
+    assert judge(about(lambda x: at_most(x, 2), balanced), X).outcome == UNDECIDED
+
+
+def test_a_judgement_carries_both_sides_as_stated_and_their_precision():
+    judgement = judge(about(lambda x: at_least(x * x, 10)), X)
+    assert (judgement.lhs, judgement.kind, judgement.rhs) == (9, ">=", 10)
+    assert judgement.bits == 128
+    assert judgement.margin == pytest.approx(-1 / 19, rel=1e-15)
+    assert judge(about(lambda x: less_than(x / 7, exact(3, 7))), X).bits is None  # a tie, told apart in rationals
+
+
+def test_precision_is_doubled_until_the_sides_separate():
+    def barely(x):
+        return at_most(exp(x) + exact(Fraction(1, 2**400)), exp(x))
+
+    judgement = judge(about(barely), X)
+    assert judgement.outcome == VIOLATED
+    assert judgement.bits == 512
+
+
+def test_float_rounding_is_acquitted():
+    """0.1 + 0.2 > 0.3 in floats; the raw numbers are what they are, and the judge adds them exactly."""
+    raw = Raw({}, {}, {"x": np.array([[0.1, 0.2, -0.3]])})
+    claim = Claim("trial", {"x": Matrix(1, 3)}, lambda x: at_most(total_entry(x), 0))
+    assert claim.margin(raw.batch())[1].relative[0] < 0
+    exactly = Fraction(0.1) + Fraction(0.2) - Fraction(0.3)
+    assert exactly > 0
+    assert judge(claim, raw).outcome == VIOLATED  # these floats do add up to more than zero
+    tenths = Raw({}, {}, {"x": np.array([[Fraction(1, 10), Fraction(2, 10), Fraction(-3, 10)]], dtype=object)})
+    assert FLOAT64.array(tenths.arrays["x"]).sum() > 0
+    assert judge(claim, tenths).outcome == HOLDS  # and these rationals do not
+
+
+def test_an_error_of_the_claim_is_passed_on():
+    with pytest.raises(ZeroDivisionError):
+        judge(about(lambda x: at_most(1 / (x - x), 1)), Raw({}, {}, {"x": np.array([[3]])}), precisions=())

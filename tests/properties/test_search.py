@@ -1,0 +1,154 @@
+"""The search refutes what is false, acquits rounding, keeps its outcomes apart, and repeats itself for a seed."""
+
+import numpy as np
+import pytest
+
+from resstream.arithmetic import exact
+from resstream.claim import Claim, Raw, at_least, at_most, claim, equal, less_than
+from resstream.domains import Matrix, Norm, RowStochastic, Scalar, Vector
+from resstream.errors import ClaimError
+from resstream.falsify.search import Chunk, plan, run_chunk, search
+from resstream.reference import diameter, dobrushin, layer_norm
+
+
+@claim("trial.contraction", over={"A": RowStochastic("n"), "X": Matrix("n", "d"), "norm": Norm("d")})
+def contraction(A, X, norm):
+    """Theorem 1 (i), as a trial."""
+    return at_most(diameter(A @ X, norm), dobrushin(A) * diameter(X, norm))
+
+
+def scalar(conclusion, *assuming):
+    return Claim("trial", {"x": Scalar()}, conclusion, assuming)
+
+
+def test_a_true_claim_survives_and_its_rounding_is_acquitted():
+    verdict = search(contraction, plan(100, 4))
+    assert verdict.status == "survived"
+    assert verdict.tally.accepted > 10_000
+    assert verdict.tally.acquitted > 0, "ties abound in this claim, so some float64 margin must have been negative"
+    assert verdict.tally.smallest_margin >= 0
+
+
+@pytest.mark.parametrize("factor", ["0.99", "0.999999"])
+def test_a_planted_false_claim_is_refuted_with_a_certificate(factor):
+    planted = contraction.replace(rhs=lambda rhs: exact(factor) * rhs)
+    verdict = search(planted, plan(100, 4))
+    assert verdict.status == "refuted"
+    assert verdict.tally.judgement.outcome == "violated"
+    assert verdict.tally.judgement.lhs > verdict.tally.judgement.rhs
+
+
+def test_few_accepted_instances_are_no_survival():
+    def is_three(x):
+        return equal(x, 3)
+
+    verdict = search(scalar(lambda x: at_most(x, 4), is_three), plan(300, 0))
+    assert verdict.status == "gave up"
+    assert 0 < verdict.tally.accepted < 100
+    assert verdict.tally.discarded > 0
+
+
+def test_hypotheses_that_are_never_met_make_a_claim_vacuous():
+    def impossible(x):
+        return less_than(x * x, -1)
+
+    assert search(scalar(lambda x: at_most(x, 4), impossible), plan(20, 1)).status == "vacuous"
+
+
+def test_an_error_in_the_claim_is_reported_with_the_instance():
+    def conclusion(x):
+        if np.any(np.asarray(x, dtype=float) > 2):
+            raise RuntimeError("a fault of the claim")
+        return at_most(x, 10**9)
+
+    verdict = search(scalar(conclusion), plan(0, 1))
+    assert verdict.status == "error"
+    assert verdict.tally.error == "RuntimeError: a fault of the claim"
+    assert verdict.tally.faulty.arrays["x"][0, 0] > 2
+
+
+def test_a_claim_that_returns_no_relation_is_refused_by_name():
+    with pytest.raises(ClaimError, match=r"trial: <lambda> \(.*test_search.py, line \d+\) returned bool, expected"):
+        search(scalar(lambda x: True), plan(0, 1))  # noqa: ARG005
+
+
+def test_an_instance_that_only_rounding_takes_out_of_a_domain_does_not_stop_the_batch():
+    """A row like 1e17 + (0, 1, 2) is constant in float64 after a shift, and LayerNorm then refuses the float batch."""
+    shifted = Claim(
+        "trial", {"x": Vector("d")}, lambda x: at_most(layer_norm(x + 10**17) * 0, 1), sizes={"d": range(3, 4)}
+    )
+    raw = Raw({"d": 3}, {}, {"x": np.array([[[0.0, 1.0, 2.0]], [[0.0, 1e18, 0.0]]])}, 2)
+    from resstream.falsify.search import Tally, examine
+
+    tally = Tally()
+    examine(shifted, raw, np.random.default_rng(0), tally)
+    assert not tally.error
+    assert tally.accepted == 2
+
+
+def test_the_same_seed_gives_the_same_chunk_and_another_seed_another():
+    chunk = Chunk("random", 3, 512)
+    first, again, other = (run_chunk(contraction, chunk, seed) for seed in (7, 7, 8))
+    assert np.array_equal(first.closest.arrays["A"], again.closest.arrays["A"])
+    assert (first.suspects, first.judged, first.acquitted) == (again.suspects, again.judged, again.acquitted)
+    assert first.closest.sizes != other.closest.sizes or not np.array_equal(
+        first.closest.arrays["A"], other.closest.arrays["A"]
+    )
+
+
+def test_an_unknown_engine_is_refused():
+    with pytest.raises(ClaimError, match="engine 'guess'"):
+        run_chunk(contraction, Chunk("guess", 0, 1), 0)
+
+
+def test_a_violation_below_float_resolution_is_found_by_lot():
+    """The float margin is exactly 0 everywhere; only the judge's share of such instances can see the difference."""
+    tiny = exact(1, 2**80)
+    verdict = search(scalar(lambda x: at_most(x * x + 1 + tiny, x * x + 1)), plan(0, 1))
+    assert verdict.status == "refuted"
+
+
+# ---- modified claims --------------------------------------------------------
+
+
+def test_replace_makes_each_kind_of_modified_claim():
+    def small(x):
+        return at_most(x, 1)
+
+    base = scalar(lambda x: at_least(x, 0), small)
+    assert search(base, plan(0, 1)).status == "refuted"
+    assert search(base.replace(over={"x": Scalar(0, 5)}), plan(0, 1)).status == "survived"
+    assert search(base.replace(lhs=lambda lhs, x: lhs * x), plan(0, 1)).status == "survived"
+
+    def negative(x):
+        return less_than(x, 0)
+
+    assert [f.__name__ for f in base.replace(assuming=[negative], without="small").assuming] == ["negative"]
+    assert base.replace(without="small").assuming == ()
+    assert contraction.replace(sizes={"n": range(2, 3)}).size_ranges()["n"] == range(2, 3)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"without": "nothing"}, r"without='nothing', expected one of its hypotheses \(none\)"),
+        ({"over": {"B": Matrix("n", "n")}}, r"over='B', expected one of its variables \['A', 'X', 'norm'\]"),
+        ({"sizes": {"m": range(1, 3)}}, r"sizes='m', expected one of \['d', 'n'\]"),
+        ({"rhs": lambda B: B}, r"a new side uses 'B', expected lhs, rhs or one of \['A', 'X', 'norm'\]"),
+    ],
+    ids=["without", "over", "sizes", "rhs"],
+)
+def test_replace_refuses_unknown_names(change, message):
+    with pytest.raises(ClaimError, match=message):
+        contraction.replace(**change)
+
+
+def test_an_argument_without_a_domain_is_refused_with_its_place():
+    with pytest.raises(ClaimError, match=r"argument 'y' of <lambda> \(.*test_search.py, line \d+\) has no domain"):
+        scalar(lambda x, y: at_most(x, y))
+
+
+@pytest.mark.parametrize(("field", "value"), [("expect", "maybe"), ("id", "two words")])
+def test_a_badly_stated_claim_is_refused(field, value):
+    with pytest.raises(ClaimError, match=value):
+        Claim(**{"id": "trial", "over": {"x": Scalar()}, "conclusion": lambda x: at_most(x, 1), field: value})
