@@ -4,8 +4,8 @@ A domain is two things. Its *raw* arrays are easy to draw, perturb and shrink: a
 turns raw arrays into the mathematical object with arithmetic-neutral operations, so that an exact raw instance gives
 an exact object (rows sum to one as rationals, not to 0.9999999), and no change of the raw arrays leaves the domain.
 
-Sizes are names ("n", "d") or whole numbers. Every built object has two trailing axes: a vector is one row (..., 1, d), a
-scalar is (..., 1, 1). What cannot vary within a batch (the kind of a norm) is an *option*.
+Sizes are names ("n", "d") or whole numbers. Every built object has two trailing axes: a vector is one row (..., 1, d),
+a scalar is (..., 1, 1). What cannot vary within a batch (the kind of a norm) is an *option*.
 """
 
 from __future__ import annotations
@@ -30,7 +30,9 @@ from resstream.arithmetic import (
     zeros,
 )
 from resstream.errors import DomainError
+from resstream.reference.attention import Head
 from resstream.reference.attention_only import AttentionOnlyModel
+from resstream.reference.mlp import MLP
 from resstream.reference.norms import Norm as NormValue
 
 Size = int | str
@@ -170,7 +172,9 @@ class Domain(ABC):
     def __str__(self) -> str:
         """As it is written in a claim, without what is left at its default: `RowStochastic(n)`."""
         values = [(f, getattr(self, f.name)) for f in fields(self)]  # type: ignore[arg-type]
-        shown = [str(value) if f.default is MISSING else f"{f.name}={value}" for f, value in values if value != f.default]
+        shown = [
+            str(value) if f.default is MISSING else f"{f.name}={value}" for f, value in values if value != f.default
+        ]
         return f"{type(self).__name__}({', '.join(shown)})"
 
 
@@ -635,3 +639,45 @@ class AttentionOnly(Domain):
     def build(self, raw: Parts, options: Options, sizes: Sizes) -> Any:
         no_bias = 0 * raw["W_Q"][..., :1, :]
         return AttentionOnlyModel(**{"b_Q": no_bias, "b_K": no_bias, **raw}, base=self.base)
+
+
+@dataclass(frozen=True)
+class Heads(Domain):
+    """Attention heads on a stream of the given width: a list of `Head` with any W_Q, W_K, W_V, W_O and no biases."""
+
+    count: Size
+    width: Size
+    head_width: Size
+    value_width: Size | None = None
+
+    def _maps(self) -> dict[str, Stack]:
+        value_width = self.head_width if self.value_width is None else self.value_width
+        inward, values = Matrix(self.width, self.head_width), Matrix(self.width, value_width)
+        shapes = {"W_Q": inward, "W_K": inward, "W_V": values, "W_O": Matrix(value_width, self.width)}
+        return {name: Stack(self.count, matrix) for name, matrix in shapes.items()}
+
+    def parts(self, sizes: Sizes, options: Options) -> dict[str, Part]:
+        return {name: part for name, stack in self._maps().items() for part in stack.parts(sizes, options).values()}
+
+    def build(self, raw: Parts, options: Options, sizes: Sizes) -> Any:
+        maps = [stack.build({"": raw[name]}, options, sizes) for name, stack in self._maps().items()]
+        return [Head(*of_one) for of_one in zip(*maps, strict=True)]
+
+
+@dataclass(frozen=True)
+class ReluLayer(Domain):
+    """The weights of a ReLU layer from one width to another (the same by default), as an `MLP`."""
+
+    width: Size
+    hidden: Size
+    out: Size | None = None
+
+    def parts(self, sizes: Sizes, options: Options) -> dict[str, Part]:
+        d, w = size_of(self.width, sizes), size_of(self.hidden, sizes)
+        e = d if self.out is None else size_of(self.out, sizes)
+        return {
+            name: Part(shape) for name, shape in {"W_1": (d, w), "b_1": (1, w), "W_2": (w, e), "b_2": (1, e)}.items()
+        }
+
+    def build(self, raw: Parts, options: Options, sizes: Sizes) -> Any:
+        return MLP(**raw)

@@ -184,7 +184,7 @@ def dobrushin_distributions(p, q, A):
 def dobrushin_distributions_euclidean(p, q, A):
     """Tempting and false: ||pA - qA||_2 <= tau(A) ||p - q||_2. The contraction of distributions is an l1 statement.
 
-    Stated with squares, so that it is decided in rationals. Where p and q are uniform on disjoint pairs, and A sends each
+    Stated with squares, so that rationals decide it. Where p and q are uniform on disjoint pairs, and A sends each
     pair to one state, the left side is 2 and the right side 1.
     """
     squared = total(square(p @ A - q @ A))
