@@ -32,7 +32,7 @@ from typing import Any, Protocol
 import numpy as np
 from flint import arb, arb_series, ctx, fmpq, fmpq_series, fmpz
 
-from resstream.errors import DomainError, NotExact, NotExpressible, ShapeError, Undecided
+from resstream.errors import DomainError, NotExact, NotExpressible, ResstreamError, ShapeError, Undecided
 
 Array = np.ndarray[Any, Any]
 """A NumPy array whose entries belong to one of the number systems."""
@@ -610,6 +610,10 @@ def derivative(function: Callable[[Array], Array], x: Array, direction: Array) -
         values = function(_map(lambda point, slope: series([point, slope]), x, direction))
         zero = fmpq(0) if series is fmpq_series else arb(0)
         return _map(lambda entry: entry[1] if isinstance(entry, _SERIES) else zero, values)
+    except (ValueError, ZeroDivisionError) as failure:
+        if isinstance(failure, ResstreamError):
+            raise
+        raise Undecided(f"the derivative has no series at this precision: {failure}") from None
     finally:
         ctx.cap = before
 

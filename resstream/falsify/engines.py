@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis import HealthCheck, Phase, given, seed, settings, target
 from hypothesis import strategies as st
 
 from resstream.arithmetic import Array
@@ -68,22 +68,23 @@ def instances(draw: st.DrawFn, claim: Claim) -> Raw:
     return Raw(sizes, options, arrays)
 
 
-def hypothesis_instances(claim: Claim, count: int, seed_value: int, visit: Callable[[Raw], bool]) -> None:
-    """Show `count` Hypothesis-drawn instances to `visit`, until it returns True."""
-    done = False
+def hypothesis_instances(claim: Claim, count: int, seed_value: int, score: Callable[[Raw], float]) -> None:
+    """Show `count` Hypothesis-drawn instances (batches of one) to `score`, and steer Hypothesis towards low scores.
+
+    What `score` raises ends the run and is passed on.
+    """
 
     @seed(seed_value)
     @settings(
         max_examples=count,
         database=None,
         deadline=None,
-        phases=[Phase.generate],
+        phases=[Phase.generate, Phase.target],
         suppress_health_check=list(HealthCheck),
+        report_multiple_bugs=False,
     )
     @given(instances(claim))
     def show(raw: Raw) -> None:
-        nonlocal done
-        if not done:
-            done = visit(raw)
+        target(-score(raw.batch()))
 
     show()

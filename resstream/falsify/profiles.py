@@ -10,7 +10,7 @@ from resstream.falsify.search import Chunk, plan
 
 @dataclass(frozen=True)
 class Profile:
-    """What a run does for each claim: instances drawn by Hypothesis, batches drawn at random, and the floor of survival.
+    """What a run does for each claim: instances drawn by Hypothesis, batches drawn at random, the floor of survival.
 
     Fewer accepted instances than `floor` are "gave up".
     """

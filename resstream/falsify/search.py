@@ -5,16 +5,24 @@ The lowest refuting chunk wins, so a verdict does not depend on how many workers
 
 from __future__ import annotations
 
+import contextlib
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from resstream.arithmetic import Array
-from resstream.claim import Claim, Margin, Raw
+from resstream.claim import Assessment, Claim, Margin, Raw
 from resstream.errors import ArithmeticLimit, ClaimError, DomainError
-from resstream.falsify import engines, judge
+from resstream.falsify import climb, corners, engines, judge, pool
+
+if TYPE_CHECKING:
+    from resstream.falsify.counterexample import Counterexample
+
+ENGINES = ("corners", "random", "climb", "hypothesis")
+"""The engines, in the order in which a plan first calls them."""
 
 BATCH = 8192
 """Instances in a chunk of the random engine."""
@@ -23,10 +31,16 @@ EXAMPLES = 100
 """Instances in a chunk of the Hypothesis engine."""
 
 SUSPECTS = 8
-"""Instances of a chunk that are judged for their float64 margin; as many again are judged by lot."""
+"""Instances of a batch that are judged for their float64 margin; as many again are judged by lot."""
 
 NEAR = 1e-9
 """Relative float64 margins below this make a suspect: near enough for rounding to hide a violation."""
+
+NUDGE = 1e-9
+"""Relative change of the raw entries under which a real violation stays, and a rounding artefact jumps."""
+
+FAULTS = 32
+"""Instances on which evaluation raised that a chunk looks into; more of them are counted, and not judged."""
 
 FLOOR = 100
 """Accepted instances below which a search is no survival: it gave up."""
@@ -63,10 +77,15 @@ class Tally:
     engine: str = ""
     error: str = ""
     faulty: Raw | None = None
+    faults: int = 0
+
+    def light(self) -> Tally:
+        """The same without its judgement, whose balls cannot be sent from one process to another."""
+        return replace(self, judgement=None)
 
     def add(self, other: Tally) -> None:
         """Count another tally in; the first violation and the first error stay."""
-        for name in ("evaluations", "accepted", "discarded", "suspects", "judged", "acquitted", "undecided"):
+        for name in ("evaluations", "accepted", "discarded", "suspects", "judged", "acquitted", "undecided", "faults"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self._nearer(other.smallest_margin, other.closest)
         if self.violating is None and other.violating is not None:
@@ -97,6 +116,11 @@ class Verdict:
     seed: int
     tally: Tally = field(default_factory=Tally)
     seconds: float = 0.0
+    notes: tuple[str, ...] = ()
+    """What the run did not do, and why."""
+    budget: int = 0
+    counterexample: Counterexample | None = None
+    """The shrunk counterexample, where `falsify` found one."""
 
     @property
     def as_expected(self) -> bool:
@@ -105,13 +129,67 @@ class Verdict:
 
 
 def plan(examples: int, batches: int) -> list[Chunk]:
-    """The chunks of a run: a first batch, then the Hypothesis-drawn instances, then the other batches."""
+    """The chunks of a check: corners and a climb, then Hypothesis-drawn instances, between batches drawn at random."""
     random = [Chunk("random", number, BATCH) for number in range(batches)]
+    near = [Chunk("corners", number, 512) for number in range(16)]
     drawn = [
         Chunk("hypothesis", number, min(EXAMPLES, examples - number * EXAMPLES))
         for number in range(-(-examples // EXAMPLES))
     ]
-    return [*random[:1], *drawn, *random[1:]]
+    return [*random[:1], *near, Chunk("climb", 0, 4096), *drawn, *random[1:]]
+
+
+def budget_plan(claim: Claim, budget: int, chosen: Sequence[str] = ENGINES) -> list[Chunk]:
+    """The chunks of a search with a budget of evaluations, small and cheap ones first, by the chosen engines."""
+    for name in chosen:
+        if name not in ENGINES:
+            raise ClaimError(f"engine {name!r}: expected some of {', '.join(ENGINES)}")
+    if budget < 1:
+        raise ClaimError(f"budget: expected at least 1 evaluation, got {budget}")
+    left = budget
+    chunks: list[Chunk] = []
+    for chunk in _endless(claim, budget):
+        if _ENGINE_OF.get(chunk.engine, chunk.engine) not in chosen:
+            continue
+        size = min(chunk.size, left)
+        chunks.append(Chunk(chunk.engine, chunk.number, size))
+        left -= size
+        if left == 0:
+            return chunks
+    return chunks
+
+
+_ENGINE_OF = {"scan": "corners", "evolution": "climb"}
+"""Kinds of chunks that belong to an engine of another name."""
+
+
+def _endless(claim: Claim, budget: int) -> Iterator[Chunk]:
+    shapes = corners.shapes(claim)
+
+    def near(start: int, stop: int, size: int) -> Iterator[Chunk]:
+        for number in range(start, min(stop, len(shapes))):
+            values = corners.enumerable(claim.parts(*shapes[number]), size)
+            yield Chunk("corners", number, corners.combinations(values) if values else size)
+
+    yield from near(0, 16, 2048)
+    yield Chunk("random", 0, 2048)
+    for number in range(4):
+        yield Chunk("climb", number, 4096)
+    for number in range(corners.scan_blocks(claim, BATCH, budget // (4 * BATCH))):
+        yield Chunk("scan", number, BATCH)
+    yield from near(16, 48, 2048)
+    yield Chunk("hypothesis", 0, EXAMPLES)
+    for number in range(4, 8):
+        yield Chunk("climb", number, BATCH)
+    number = 1
+    while True:
+        yield Chunk("random", number, BATCH)
+        yield Chunk("evolution", number, BATCH)
+        for more in range(4):
+            yield Chunk("climb", 4 + 4 * number + more, BATCH)
+        yield Chunk("corners", 47 + number, 2048)
+        yield Chunk("hypothesis", number, EXAMPLES)
+        number += 1
 
 
 def search(
@@ -120,103 +198,222 @@ def search(
     seed: int = 0,
     floor: int = FLOOR,
     progress: Callable[[Chunk], None] = lambda _: None,
+    workers: int = 1,
+    seconds: float | None = None,
 ) -> Verdict:
-    """Run chunks in order until one refutes or raises, and say what they add up to."""
+    """Run chunks in order until one refutes or raises, and say what they add up to.
+
+    With several workers, or a limit in seconds, chunks run in processes of their own. Whatever ends a run early (the
+    limit, Ctrl-C, a worker that died) is said in the verdict's notes, and what was judged by then is kept.
+    """
     start = time.perf_counter()
+    done: dict[int, Tally] = {}
+    notes: list[str] = []
+    if workers > 1 or seconds is not None:
+        tasks = pool.Pool(lambda number: run_chunk(claim, chunks[number], seed).light(), workers, seconds)
+        results = tasks.run(len(chunks), lambda tally: tally.finished)
+    else:
+        tasks = None
+        results = ((number, run_chunk(claim, chunk, seed)) for number, chunk in enumerate(chunks))
+    try:
+        for number, tally in results:
+            done[number] = tally
+            progress(chunks[number])
+            if tasks is None and tally.finished:
+                break
+    except KeyboardInterrupt:
+        notes.append("interrupted")
+    notes += tasks.notes if tasks else []
     tally = Tally()
-    for chunk, result in _run(claim, chunks, seed):
-        tally.add(result)
-        progress(chunk)
-        if tally.finished:
+    wanted = len(chunks)
+    for number in sorted(done):
+        tally.add(done[number])
+        if done[number].finished:
+            wanted = number
             break
-    return conclude(claim, tally, seed, floor, time.perf_counter() - start)
+    missing = sum(number not in done for number in range(wanted))
+    if missing:
+        notes.append(f"{missing} of {len(chunks)} chunks were not done")
+    if tally.violating is not None and tally.judgement is None:
+        tally.judgement = judge.judge(claim, tally.violating)
+    return conclude(claim, tally, seed, floor, time.perf_counter() - start, tuple(notes))
 
 
-def conclude(claim: Claim, tally: Tally, seed: int, floor: int, seconds: float) -> Verdict:
-    """The verdict that a tally amounts to."""
+def conclude(claim: Claim, tally: Tally, seed: int, floor: int, seconds: float, notes: tuple[str, ...] = ()) -> Verdict:
+    """The verdict that a tally amounts to; a run that was broken off is no survival."""
     if tally.violating is not None:
         status = "refuted"
     elif tally.error:
         status = "error"
-    elif tally.accepted == 0:
+    elif tally.accepted == 0 and not notes:
         status = "vacuous"
+    elif tally.accepted < floor or any(note != pool.TIME_IS_UP and "not done" not in note for note in notes):
+        status = "gave up"
     else:
-        status = "survived" if tally.accepted >= floor else "gave up"
-    return Verdict(claim, status, seed, tally, seconds)
+        status = "survived"
+    return Verdict(claim, status, seed, tally, seconds, notes=notes)
 
 
-def _run(claim: Claim, chunks: Iterable[Chunk], seed: int) -> Iterator[tuple[Chunk, Tally]]:
-    for chunk in chunks:
-        yield chunk, run_chunk(claim, chunk, seed)
+class _Finished(Exception):
+    """A chunk has found what ends it."""
 
 
 def run_chunk(claim: Claim, chunk: Chunk, seed: int) -> Tally:
     """One chunk of the search; the same arguments always give the same tally."""
     words = [seed, *claim.seed_words(), *chunk.engine.encode(), chunk.number]
     rng = np.random.default_rng(words)
+    lots = np.random.default_rng([*words, 1])  # so that what is judged has no say in what is drawn
     tally = Tally(engine=chunk.engine)
-    if chunk.engine == "random":
-        examine(claim, engines.random_batch(claim, rng, chunk.size), rng, tally)
-    elif chunk.engine == "hypothesis":
-        shown = 0
+    judged: set[bytes] = set()
 
-        def visit(raw: Raw) -> bool:
-            nonlocal shown
-            shown += 1
-            examine(claim, raw.batch(), rng, tally, by_lot=0)
-            return tally.finished
+    def show(raw: Raw, by_lot: int = 0) -> Array:
+        scores = examine(claim, raw, lots, tally, by_lot, judged)
+        if tally.finished:
+            raise _Finished
+        return scores
 
-        engines.hypothesis_instances(claim, chunk.size, int(rng.integers(2**32)), visit)
-    else:
-        raise ClaimError(f"engine {chunk.engine!r}: expected 'random' or 'hypothesis'")
+    with contextlib.suppress(_Finished):
+        _engine(claim, chunk, rng, show)
+    tally.engine = _ENGINE_OF.get(chunk.engine, chunk.engine)
     return tally
 
 
-def examine(claim: Claim, raw: Raw, rng: np.random.Generator, tally: Tally, by_lot: int = SUSPECTS) -> None:
-    """Evaluate a batch in float64, judge its suspects and some by lot, and count what was seen in `tally`."""
+def _engine(claim: Claim, chunk: Chunk, rng: np.random.Generator, show: Callable[..., Array]) -> None:
+    if chunk.engine == "random":
+        show(engines.random_batch(claim, rng, chunk.size), SUSPECTS)
+    elif chunk.engine == "corners":
+        shapes = corners.shapes(claim)
+        show(corners.corner_batch(claim, shapes[chunk.number % len(shapes)], rng, chunk.size), 2)
+    elif chunk.engine == "scan":
+        show(corners.scan_batch(claim, rng, chunk.number, BATCH), 2)
+    elif chunk.engine == "climb":
+        climb.climb(claim, rng, chunk.size, show)
+    elif chunk.engine == "evolution":
+        climb.differential_evolution(claim, rng, chunk.size, show)
+    elif chunk.engine == "hypothesis":
+        engines.hypothesis_instances(claim, chunk.size, int(rng.integers(2**32)), lambda raw: float(show(raw)[0]))
+    else:
+        raise ClaimError(f"engine {chunk.engine!r}: expected one of {', '.join(ENGINES)}")
+
+
+def examine(
+    claim: Claim,
+    raw: Raw,
+    rng: np.random.Generator,
+    tally: Tally,
+    by_lot: int = SUSPECTS,
+    judged: set[bytes] | None = None,
+) -> Array:
+    """Evaluate a batch in float64, judge its suspects and some by lot, and count what was seen in `tally`.
+
+    Returns a score for each instance, the lower the nearer to a violation (see `scores_of`). Instances whose digest is
+    in `judged` are not judged again.
+    """
     assert raw.count is not None
     try:
-        met, margin = claim.margin(raw)
+        assessment = claim.assess(raw)
     except ClaimError:
         raise
     except Exception as failure:
-        _examine_halves(claim, raw, rng, tally, failure)
-        return
-    accepted = raw.take(np.flatnonzero(met))
+        return _examine_halves(claim, raw, rng, tally, failure, judged)
+    margin = assessment.conclusion
+    accepted = raw.take(np.flatnonzero(assessment.met))
     tally.evaluations += raw.count
     tally.accepted += accepted.count or 0
     tally.discarded += raw.count - (accepted.count or 0)
+    scores = scores_of(assessment)
     if not accepted.count:
-        return
+        return scores
     relative = margin.relative
     clear = relative >= NEAR
     if clear.any():
         nearest = int(np.argmin(np.where(clear, relative, np.inf)))
         tally._nearer(float(relative[nearest]), accepted.at(nearest))
     tally.suspects += int(np.count_nonzero(relative < 0))
-    for index in _to_judge(margin, rng, by_lot):
-        _judge_one(claim, accepted.at(index), bool(relative[index] < 0), tally)
+    for index in _to_judge(claim, accepted, margin, rng, by_lot):
+        instance = accepted.at(index)
+        if judged is not None:
+            digest = b"".join(values.tobytes() for values in instance.arrays.values())
+            if digest in judged:
+                continue
+            judged.add(digest)
+        _judge_one(claim, instance, bool(relative[index] < 0), tally)
         if tally.finished:
-            return
+            break
+    return scores
 
 
-def _to_judge(margin: Margin, rng: np.random.Generator, by_lot: int) -> list[int]:
-    """Indices to judge: the most suspicious in two orders, then some by lot, without repeats.
+def scores_of(assessment: Assessment) -> Array:
+    """How near each instance of a batch is to a violation: negative beyond it, at most 1 where the hypotheses hold.
 
-    The relative margin of an artefact such as 1e-17 against an exact zero is -1, worse than that of many a real
-    violation. Measured against the usual scale of the batch it is nothing; so both orders have their share.
+    Elsewhere from 2 to 3, by how far the hypotheses are from holding; 4 where there is no float value.
+    """
+    scores = np.full(len(assessment.met), 4.0)
+    if assessment.hypotheses is not None:
+        scores = 2 - assessment.hypotheses.relative
+    scores[assessment.met] = _softened(assessment.conclusion)
+    return np.where(np.isnan(scores), 4.0, scores)
+
+
+def _softened(margin: Margin) -> Array:
+    """Relative margins that count for nothing what is tiny beside the usual scale of the batch.
+
+    The relative margin of an artefact such as 1e-17 against an exact zero is -1, worse than that of many a violation.
+    """
+    finite = margin.scale[np.isfinite(margin.scale)]
+    usual = float(np.median(finite)) if len(finite) else 1.0
+    with np.errstate(all="ignore"):
+        return margin.slack / (margin.scale + 1e-6 * usual + 1e-300)
+
+
+def _to_judge(claim: Claim, accepted: Raw, margin: Margin, rng: np.random.Generator, by_lot: int) -> list[int]:
+    """Indices to judge: the most suspicious in three orders, then some by lot, without repeats.
+
+    Rounding artefacts can be many, and worse in float64 than any real violation. So the first order has those only that
+    stay as they are when the raw entries are nudged, the second is softened, the third the relative margin as it is.
     """
     relative = margin.relative
     suspicious = np.flatnonzero(~(relative >= NEAR))
-    usual = float(np.median(margin.scale[np.isfinite(margin.scale)])) if np.isfinite(margin.scale).any() else 1.0
-    with np.errstate(all="ignore"):  # infinite over infinite: NaN, and suspicious as such
-        softened = margin.slack / (margin.scale + 1e-6 * usual + 1e-300)
-    orders = [
-        suspicious[np.argsort(order[suspicious], kind="stable")][: SUSPECTS // 2] for order in (softened, relative)
-    ]
-    lots = [suspicious, np.arange(len(relative))]
-    drawn = [rng.choice(lot, min(len(lot), by_lot // 2), replace=False) for lot in lots if len(lot)]
-    return list(dict.fromkeys(int(i) for i in np.concatenate([*orders, *drawn])))
+    orders = [_softened(margin), relative]
+    ranked = [suspicious[np.argsort(order[suspicious], kind="stable")] for order in orders]
+    steady = _steady(claim, accepted, ranked, relative)
+    picked = [*steady[: SUSPECTS // 2], *(place for order in ranked for place in order[: SUSPECTS // 2])]
+    picked = picked[:SUSPECTS] if len(steady) else picked
+    if by_lot:
+        lots = [suspicious, np.arange(len(relative))]
+        picked += [place for lot in lots if len(lot) for place in rng.choice(lot, min(len(lot), by_lot // 2), False)]
+    return list(dict.fromkeys(int(place) for place in picked))
+
+
+def _steady(claim: Claim, accepted: Raw, ranked: Sequence[Array], relative: Array) -> list[int]:
+    """Those of the first suspects whose violation stays under a nudge of the raw entries, the worst first."""
+    several = np.array(
+        list(dict.fromkeys(int(place) for order in ranked for place in order[: 8 * SUSPECTS])), dtype=int
+    )
+    several = several[relative[several] < 0]
+    if len(several) < SUSPECTS:
+        return []
+    nudged = steady(claim, accepted.take(several), relative[several])
+    kept = several[nudged]
+    return [int(place) for place in kept[np.argsort(relative[kept], kind="stable")]]
+
+
+def steady(claim: Claim, raw: Raw, relative: Array) -> Array:
+    """Whether each negative relative margin of a batch stays about the same when the raw entries are nudged."""
+    parts = claim.parts(raw.sizes, raw.options)
+    signs = np.random.default_rng(0)
+    arrays = {
+        name: x if parts[name].kind == "whole" else x * (1 + NUDGE * signs.choice([-1.0, 1.0], x.shape))
+        for name, x in raw.arrays.items()
+    }
+    try:
+        again = claim.assess(Raw(raw.sizes, raw.options, arrays, raw.count))
+    except Exception:  # what raises beside a suspect is looked into when it is met itself
+        return np.zeros(raw.count or 0, dtype=bool)
+    moved = np.full(len(relative), np.inf)
+    moved[again.met] = again.conclusion.relative
+    with np.errstate(all="ignore"):
+        return np.abs(moved - relative) <= 0.2 * np.abs(relative)
 
 
 def _judge_one(claim: Claim, raw: Raw, suspect: bool, tally: Tally) -> None:
@@ -242,21 +439,31 @@ def _judge_one(claim: Claim, raw: Raw, suspect: bool, tally: Tally) -> None:
         tally.acquitted += suspect
 
 
-def _examine_halves(claim: Claim, raw: Raw, rng: np.random.Generator, tally: Tally, failure: Exception) -> None:
+_FLOAT_FAULTS = (ArithmeticLimit, DomainError, ArithmeticError, np.linalg.LinAlgError)
+"""Errors that may be the doing of float64: it can leave a domain that the exact value is in, or overflow."""
+
+
+def _examine_halves(
+    claim: Claim, raw: Raw, rng: np.random.Generator, tally: Tally, failure: Exception, judged: set[bytes] | None
+) -> Array:
     """Find the instances on which evaluating the claim raises, and let the judge say whether rounding is to blame."""
     count = raw.count or 0
     if count == 1:
         tally.evaluations += 1
-        if isinstance(failure, (ArithmeticLimit, DomainError)):
-            # A float can leave a domain that the exact value is in (rounded to a constant vector, say).
+        tally.faults += 1
+        if not isinstance(failure, _FLOAT_FAULTS):
+            tally.error, tally.faulty = f"{type(failure).__name__}: {failure}", raw.at(0)
+        elif tally.faults > FAULTS:
+            tally.undecided += 1
+        else:
             tally.accepted += 1
             _judge_one(claim, raw.at(0), False, tally)
-        else:
-            tally.error, tally.faulty = f"{type(failure).__name__}: {failure}", raw.at(0)
-        return
+        return np.array([4.0])
+    scores = np.full(count, 4.0)
     for half in (np.arange(count // 2), np.arange(count // 2, count)):
         if not tally.finished:
-            examine(claim, raw.take(half), rng, tally, by_lot=0)
+            scores[half] = examine(claim, raw.take(half), rng, tally, 0, judged)
+    return scores
 
 
-__all__ = ["Array", "Chunk", "Tally", "Verdict", "plan", "run_chunk", "search"]
+__all__ = ["ENGINES", "Array", "Chunk", "Tally", "Verdict", "budget_plan", "plan", "run_chunk", "search"]

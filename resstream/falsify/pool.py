@@ -1,0 +1,145 @@
+"""Processes to work in, made by fork: claims hold functions, which no pickle carries over.
+
+A process may be killed or hang. The pool then says so, replaces it, and goes on; it loses no result it was sent.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import signal
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from multiprocessing.connection import Connection, wait
+from typing import Any, Generic, TypeVar
+
+T = TypeVar("T")
+
+TIME_IS_UP = "the time limit was reached"
+
+_FORK = multiprocessing.get_context("fork")
+
+
+@dataclass
+class Worker:
+    """A forked process, the pipe to it, and the number of the task it is at."""
+
+    process: Any
+    pipe: Connection
+    task: int | None = None
+
+    def kill(self) -> None:
+        """End the process, whatever it is doing."""
+        self.process.kill()
+        self.process.join()
+        self.pipe.close()
+
+
+def fork(target: Callable[[Connection], None]) -> Worker:
+    """Start a process that runs `target` with its end of a pipe; Ctrl-C is left to the parent."""
+    ours, theirs = _FORK.Pipe()
+
+    def run() -> None:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        ours.close()
+        target(theirs)
+
+    process = _FORK.Process(target=run, daemon=True)
+    with warnings.catch_warnings():
+        # Python warns of forking beside threads; the child only computes, and takes no lock of theirs.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        process.start()
+    theirs.close()
+    return Worker(process, ours)
+
+
+class Pool(Generic[T]):
+    """Runs `function(0), function(1), ...` in forked processes; `seconds` is a limit to it all."""
+
+    def __init__(self, function: Callable[[int], T], workers: int, seconds: float | None = None) -> None:
+        self.function = function
+        self.workers = workers
+        self.deadline = None if seconds is None else time.monotonic() + seconds
+        self.notes: list[str] = []
+
+    def run(self, count: int, is_last: Callable[[T], bool]) -> Iterator[tuple[int, T]]:
+        """Yield (number, result) as they come. After a result that is the last, only lower numbers are still run."""
+        waiting = list(range(count))[::-1]
+        tried: dict[int, int] = {}
+        staff: list[Worker] = []
+        limit = count
+        try:
+            while True:
+                waiting = [number for number in waiting if number < limit]
+                staff = [worker for worker in staff if self._still_useful(worker, limit)]
+                self._give_out(waiting, staff)
+                busy = [worker for worker in staff if worker.task is not None]
+                if not busy:
+                    return
+                left = None if self.deadline is None else self.deadline - time.monotonic()
+                ready = wait([worker.pipe for worker in busy], left if left is None else max(left, 0))
+                if not ready:
+                    self.notes.append(TIME_IS_UP)
+                    return
+                for worker in [worker for worker in busy if worker.pipe in ready]:
+                    number = worker.task
+                    assert number is not None
+                    try:
+                        outcome = worker.pipe.recv()
+                    except (EOFError, OSError):
+                        staff.remove(worker)
+                        worker.kill()
+                        self._died(number, tried, waiting)
+                        continue
+                    worker.task = None
+                    if isinstance(outcome, BaseException):
+                        raise outcome
+                    if is_last(outcome):
+                        limit = min(limit, number)
+                    yield number, outcome
+        finally:
+            for worker in staff:
+                worker.kill()
+
+    def _still_useful(self, worker: Worker, limit: int) -> bool:
+        if worker.task is None or worker.task <= limit:
+            return True
+        worker.kill()
+        return False
+
+    def _give_out(self, waiting: list[int], staff: list[Worker]) -> None:
+        while waiting:
+            idle = next((worker for worker in staff if worker.task is None), None)
+            if idle is None:
+                if len(staff) >= self.workers:
+                    return
+                idle = fork(self._serve)
+                staff.append(idle)
+            idle.task = waiting[-1]
+            try:
+                idle.pipe.send(idle.task)
+            except OSError:  # it died while idle: another one takes its place
+                staff.remove(idle)
+                idle.kill()
+                continue
+            waiting.pop()
+
+    def _serve(self, pipe: Connection) -> None:
+        while True:
+            try:
+                number = pipe.recv()
+            except EOFError:
+                return
+            try:
+                outcome: Any = self.function(number)
+            except Exception as failure:
+                outcome = failure
+            pipe.send(outcome)
+
+    def _died(self, number: int, tried: dict[int, int], waiting: list[int]) -> None:
+        tried[number] = tried.get(number, 0) + 1
+        if tried[number] == 1:
+            waiting.append(number)
+        else:
+            self.notes.append(f"chunk {number} ended its process twice")
