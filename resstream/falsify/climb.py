@@ -1,7 +1,7 @@
 """Climbing towards a violation: batched perturbation of raw arrays, and SciPy's differential evolution.
 
-What is climbed is the score of an instance: the relative float64 margin of the conclusion where the hypotheses hold, and
-how far the hypotheses are from holding elsewhere. So thin hypotheses are climbed to as well.
+What is climbed is the score of an instance: the relative float64 margin of the conclusion where its hypotheses hold,
+and how far the hypotheses are from holding elsewhere. So thin hypotheses are climbed to as well.
 """
 
 from __future__ import annotations

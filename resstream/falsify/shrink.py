@@ -287,7 +287,7 @@ class Shrinker:
     # -- values
 
     def _sampled(self, rng: np.random.Generator) -> None:
-        """The simplest violation among the small integers of the shape, or among many corners where those are too many."""
+        """The simplest violation among the small integers of the shape, or among corners where they are too many."""
         parts = self.claim.parts(self.floats.sizes, self.floats.options)
         shape = (dict(self.floats.sizes), dict(self.floats.options))
         self._try(corners.corner_batch(self.claim, shape, rng, ENUMERATED))
