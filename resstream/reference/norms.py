@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from flint import arb, arb_mat, ctx, fmpq
 
-from resstream.arithmetic import Array, Ball, absolute, amax, sqrt, square, total, total_entry
-from resstream.errors import DomainError, NotExact, ShapeError
+from resstream.arithmetic import Array, Ball, Unknown, absolute, amax, sqrt, square, total, total_entry
+from resstream.errors import DomainError, NotExact, NotExpressible, ShapeError
 from resstream.reference.checks import require_batch, require_matrix, require_rows, require_square
 
 KINDS = ("l1", "l2", "linf")
@@ -119,19 +119,18 @@ def _spectral_norm_of_one(W: Array) -> Any:
         if value is None:
             raise NotExact("the spectral norm of this matrix has no closed form here")
         return sqrt(value).item()
+    if isinstance(W.flat[0], Unknown):
+        if min(W.shape) > 1:
+            raise NotExpressible("spectral norm")
+        return frobenius_norm(W).item()
     if not all(isinstance(entry, arb) for entry in W.flat):
         raise DomainError("W: the spectral norm takes float, ball or rational entries, and has no derivative here")
-    if not all(entry.is_finite() for entry in W.flat):
-        return frobenius_norm(W).item()
     # The midpoints are taken for exact. The largest singular value moves by at most the Frobenius norm of a change.
     middle, radius = (np.frompyfunc(f, 1, 1)(W) for f in (arb.mid, arb.rad))
     bits = ctx.prec
     with Ball(2 * bits + 64).working():
-        G = _gram(middle)
-        value = _closed_form(G)
-        if value is None:
-            value = np.array([[_largest_eigenvalue(arb_mat(G.tolist()), bits)]], dtype=object)
-        largest = sqrt(value).item()
+        value = _closed_form(_gram(middle))
+        largest = _largest_singular_value(arb_mat(middle.tolist()), bits) if value is None else sqrt(value).item()
     moved = frobenius_norm(radius).item().upper()
     return (largest + arb(0, moved)).nonnegative_part() if moved > 0 else +largest
 
@@ -155,21 +154,24 @@ def _closed_form(G: Array) -> Array | None:
     return None
 
 
-def _largest_eigenvalue(G: arb_mat, bits: int) -> arb:
-    """An enclosure, of relative radius about 2^-bits, of the largest eigenvalue of an exact semidefinite matrix.
+def _largest_singular_value(W: arb_mat, bits: int) -> arb:
+    """An enclosure, of relative radius about 2^-bits, of the largest singular value of an exact matrix.
 
-    M_0 = G / tr G and M_{k+1} = M_k^2 / t_k with t_k = tr M_k^2. The eigenvalues of M_k sum to one and their squares
-    to t_k, so the largest lies between t_k and its root; and it is the root of t_k times the largest of M_{k+1}. Every
-    step halves the relative width, and a gap between the eigenvalues makes it collapse much sooner.
+    ||N||^2 = t ||T|| for t = tr N'N and T = N'N / t, which is semidefinite of trace one; then the same for the midpoint
+    of T, which is off by no more than the Frobenius norm of its radii. So every step halves the relative width of what
+    is known at the end: ||T||_F^2 <= ||T|| <= ||T||_F, which a gap between the singular values closes much sooner.
     """
-    trace = G.trace()
-    M = G / trace
-    squares: list[arb] = []
-    while not squares or not (1 - squares[-1] < arb(2) ** (len(squares) - bits - 4)):
-        M = M * M
-        squares.append(M.trace())
-        M = M / squares[-1]
-    largest = squares[-1].union(squares[-1].sqrt())
-    for t in reversed(squares[:-1]):
-        largest = (t * largest).sqrt()
-    return trace * largest
+    N, traces, moved = W, [], [arb(0)]
+    while True:
+        product = N.transpose() * N
+        traces.append(product.trace())
+        if len(traces) > 1 and 1 - traces[-1] < arb(2) ** (len(traces) - bits - 4):
+            break
+        T = product / traces[-1]
+        N = T.mid()
+        moved.append(arb(0, sum((entry.rad() ** 2 for entry in T.entries()), arb(0)).sqrt().upper()))
+    frobenius = traces.pop().sqrt() + moved.pop()
+    largest = (frobenius**2).union(frobenius)
+    for trace, shift in zip(reversed(traces), reversed(moved), strict=True):
+        largest = (trace * largest).sqrt() + shift
+    return largest

@@ -1,0 +1,294 @@
+"""Norms: float64 against balls and NumPy, and the rigorous spectral norm where it is hard."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from flint import arb
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from resstream.arithmetic import FLOAT64, RATIONAL, Array, Ball, derivative, square, total, total_entry
+from resstream.errors import DomainError, NotExact, ShapeError, Undecided
+from resstream.reference import (
+    L1,
+    L2,
+    LINF,
+    Norm,
+    frobenius_norm,
+    largest_row_norm,
+    operator_norm,
+    row_norms,
+    spectral_norm,
+)
+
+BALL = Ball(160)
+EPS = float(np.finfo(np.float64).eps)
+KINDS = pytest.mark.parametrize("norm", [L1, L2, LINF], ids=str)
+ORDERS = {"l1": 1, "l2": 2, "linf": np.inf}
+
+# Dyadic numbers, and all sizes whose squares floats can hold.
+ENTRIES = st.integers(-40, 40).map(lambda k: k / 8) | st.floats(2.0**-20, 2.0**20) | st.floats(-(2.0**20), -(2.0**-20))
+
+
+def matrices(rows: int, columns: int, *batch: int) -> st.SearchStrategy[Array]:
+    return arrays(np.float64, (*batch, rows, columns), elements=ENTRIES, fill=st.nothing())
+
+
+def svd_bound(W: Array) -> float:
+    """8 max(rows, columns) units in the last place of the largest singular value: a backward stable SVD's order."""
+    return 8 * max(W.shape[-2:]) * EPS * float(np.linalg.norm(W))
+
+
+# ---- vectors ----------------------------------------------------------------
+
+
+@KINDS
+@given(X=matrices(3, 5, 2))
+def test_row_norms_are_rounding_away_from_the_ball(norm: Norm, X: Array, assert_rounding_only: Callable) -> None:
+    assert_rounding_only(lambda x: row_norms(x, norm), X)
+    assert_rounding_only(lambda x: largest_row_norm(x, norm), X)
+
+
+@KINDS
+@given(X=matrices(3, 5, 2))
+def test_row_norms_agree_with_numpy(norm: Norm, X: Array) -> None:
+    expected = np.linalg.norm(X, ORDERS[norm.kind], axis=-1, keepdims=True)
+    # Two sums of 5 nonnegative terms: some 7 roundings of half a unit each, on either side.
+    np.testing.assert_allclose(row_norms(X, norm), expected, rtol=7 * EPS, atol=0)
+
+
+@KINDS
+def test_a_change_of_basis_is_the_norm_of_the_coordinates(norm: Norm) -> None:
+    X, basis = RATIONAL.array([[3, 0], [0, 4]]), RATIONAL.array([[1, 0], [1, 1]])
+    changed = Norm(norm.kind, basis, RATIONAL.array([[1, 0], [-1, 1]]))
+    expected = {"l1": [[3], [8]], "l2": [[3], [0]], "linf": [[3], [4]]}[norm.kind]
+    if norm is L2:
+        with pytest.raises(NotExact, match="square root of 32"):
+            row_norms(X, changed)
+        X, expected = X[:1], expected[:1]
+    assert (row_norms(X, changed) == RATIONAL.array(expected)).all()
+    assert (row_norms(X, changed) == row_norms(X @ basis, norm)).all()
+
+
+def test_the_root_of_the_largest_is_exact_more_often() -> None:
+    X = RATIONAL.array([[1, 1], [3, 4]])
+    assert largest_row_norm(X).item() == 5
+    with pytest.raises(NotExact):
+        row_norms(X)
+
+
+# ---- operator norms ---------------------------------------------------------
+
+
+@KINDS
+@given(W=matrices(5, 5, 2), x=matrices(1, 5))
+def test_the_operator_norm_bounds_every_image(norm: Norm, W: Array, x: Array) -> None:
+    with BALL.working():
+        for matrix in W:
+            image, size = row_norms(BALL.array(x) @ BALL.array(matrix), norm), row_norms(BALL.array(x), norm)
+            assert not (image > operator_norm(BALL.array(matrix), norm) * size).any()
+
+
+@KINDS
+@given(W=matrices(5, 7))
+def test_the_operator_norm_is_reached(norm: Norm, W: Array) -> None:
+    # l1: a unit vector; linf: the signs of a column; l2: the first left singular vector. Rows are multiplied from the
+    # left, hence l1 is NumPy's linf norm of the matrix and the other way round.
+    if norm.kind == "l1":
+        best = np.eye(5)
+    elif norm.kind == "linf":
+        best = np.where(W.T < 0, -1.0, 1.0)
+    else:
+        best = np.linalg.svd(W)[0].T
+    reached = (row_norms(best @ W, norm) / row_norms(best, norm)).max()
+    allowed = 2 * svd_bound(W)
+    assert abs(reached - operator_norm(W, norm).item()) <= allowed
+    flipped = {"l1": np.inf, "l2": 2, "linf": 1}[norm.kind]
+    assert abs(np.linalg.norm(W, flipped) - operator_norm(W, norm).item()) <= allowed
+
+
+def test_operator_norms_of_one_matrix_differ() -> None:
+    W = RATIONAL.array([[3, 4], [0, 0]])
+    assert [operator_norm(W, norm).item() for norm in (L1, L2, LINF)] == [7, 5, 4]
+
+
+@KINDS
+def test_after_a_change_of_basis_the_operator_is_conjugated(norm: Norm, assert_same_balls: Callable) -> None:
+    raw = [[2, 1, 0], [0, 1, 0], [1, 0, 3]]
+    inverse = [["1/2", "-1/2", 0], [0, 1, 0], ["-1/6", "1/6", "1/3"]]
+    with BALL.working():
+        B, W = BALL.array(raw), BALL.array([[1, -2, 5], [0, 3, 1], [4, 1, 1]])
+        changed = Norm(norm.kind, B, BALL.array([[str(entry) for entry in row] for row in inverse]))
+        assert_same_balls(operator_norm(W, changed), operator_norm(changed.inverse @ W @ B, norm))
+        x = BALL.array([[1, -1, 2]])
+        assert (row_norms(x @ W, changed) <= operator_norm(W, changed) * row_norms(x, changed)).all()
+
+
+# ---- the spectral norm ------------------------------------------------------
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(1, 1), (1, 5), (5, 1), (2, 3), (3, 3), (3, 7), (7, 3), (5, 5)])
+@given(data=st.data())
+def test_the_spectral_norm_of_floats_lies_by_the_ball(
+    rows: int, columns: int, data: st.DataObject, assert_within: Callable
+) -> None:
+    W = data.draw(matrices(rows, columns, 2))
+    together = spectral_norm(W)
+    for matrix, value in zip(W, together, strict=True):
+        with BALL.working():
+            judged = spectral_norm(BALL.array(matrix))
+        assert judged.item().rad() <= arb(2) ** -150 * judged.item()
+        assert_within(value, judged, svd_bound(matrix))
+        assert_within(spectral_norm(matrix), judged, svd_bound(matrix))
+        assert_within(np.linalg.svd(matrix, compute_uv=False)[:1, None], judged, svd_bound(matrix))
+
+
+@given(W=matrices(3, 5))
+def test_the_enclosure_is_the_largest_root_of_the_characteristic_polynomial(W: Array) -> None:
+    # Independent of squaring: the determinant of (s^2 I - W W') changes sign across the enclosure, and none of its
+    # values beyond it is anything but positive.
+    with Ball(512).working():
+        enclosure, G = spectral_norm(Ball(160).array(W)).item(), Ball(512).array(W)
+        G = G @ G.mT
+        if not enclosure > 0:
+            assert not W.any()
+            return
+        above = _determinant(_shifted(G, enclosure.upper() * (1 + arb(2) ** -100)))
+        assert above > 0
+        trace, bound = total_entry(square(G)).item(), enclosure.upper() ** 4
+        assert trace < 3 * bound * (1 + arb(2) ** -100)
+        assert not trace < enclosure.lower() ** 4 * (1 - arb(2) ** -100)
+
+
+def _shifted(G: Array, s: arb) -> Array:
+    return s * s * BALL.array(np.eye(3)) - G
+
+
+def _determinant(M: Array) -> arb:
+    (a, b, c), (d, e, f), (g, h, i) = M
+    return a * (e * i - f * h) - b * (d * i - f * g) + c * (d * h - e * g)
+
+
+def _rotation(size: int) -> list[list[str]]:
+    """A rational orthogonal matrix without zeros in its first rows: a product of two reflections I - 2vv'/v'v."""
+    first, second = np.arange(1, size + 1), np.arange(size + 2, 2, -1)
+    reflect = [RATIONAL.array(np.eye(size, dtype=int)) - 2 * _outer(v) / int(v @ v) for v in (first, second)]
+    return reflect[0] @ reflect[1]
+
+
+def _outer(v: Array) -> Array:
+    return RATIONAL.array(np.outer(v, v))
+
+
+@pytest.mark.parametrize("bits", [64, 128, 512])
+@pytest.mark.parametrize(
+    "spectrum",
+    [[3, 3, 1, 1, 0], [2, 2, 2, 2, 2], [5, 0, 0, 0, 0], [1, 1 - 2**-40, 1, 0, 0], [7, 7, 7, 7, 6]],
+    ids=["double", "scalar", "rank one", "nearly triple", "quadruple"],
+)
+def test_multiple_singular_values_cost_no_precision(spectrum: list[float], bits: int) -> None:
+    # U D V' with rational orthogonal factors has exactly this spectrum; as balls its entries are rounded.
+    W = _rotation(5) @ RATIONAL.array(np.diag(spectrum)) @ _rotation(5)[:, ::-1]
+    with Ball(bits).working():
+        enclosure = spectral_norm(Ball(bits).array(W)).item()
+    assert enclosure.contains(max(spectrum))
+    # The entries are known to 2^-bits of their size, at most the norm; 25 of them move the norm by their root sum.
+    assert float(enclosure.rad()) <= 8 * 2.0**-bits * max(spectrum)
+
+
+@pytest.mark.parametrize(
+    ("matrix", "norm"),
+    [
+        ([[0, 0, 0], [0, 0, 0]], 0),
+        ([[-3]], 3),
+        ([[3, 4, 0]], 5),
+        ([[3], [4], [12]], 13),
+        (np.eye(7), 1),
+        (np.eye(5)[[2, 0, 1, 4, 3]], 1),
+        (np.diag([2.0, -7.0, 7.0]), 7),
+        ([[3, 4], [4, 3]], 7),
+        ([[2, 4, 4], [1, 2, 2], [2, 4, 4]], 9),
+    ],
+    ids=["zero", "1x1", "row", "column", "identity", "permutation", "diagonal", "2x2", "rank one"],
+)
+def test_exact_cases_are_exact(matrix: Array, norm: int) -> None:
+    assert spectral_norm(RATIONAL.array(matrix)).item() == norm
+    with BALL.working():
+        enclosure = spectral_norm(BALL.array(matrix)).item()
+    assert enclosure == norm  # an exact ball
+    assert abs(spectral_norm(FLOAT64.array(matrix)).item() - norm) <= 8 * 7 * EPS * norm
+
+
+def test_an_irrational_spectral_norm_is_not_exact() -> None:
+    with pytest.raises(NotExact, match="spectral norm"):
+        spectral_norm(RATIONAL.array([[1, 2, 0], [0, 1, 1], [1, 0, 5]]))
+    with pytest.raises(NotExact, match="square root of 5"):
+        spectral_norm(RATIONAL.array([[1, 2]]))
+
+
+def test_wide_entries_move_the_enclosure_by_their_radius() -> None:
+    with BALL.working():
+        third = BALL.array([[1, 2, 3], [4, 5, 6], [7, 8, 10]]) / 3
+        nothing = third - third
+        assert spectral_norm(nothing).item().contains(0)
+        assert not spectral_norm(nothing).item() < 0
+        assert 3 * spectral_norm(third).item().mid() - spectral_norm(3 * third).item().mid() < arb(2) ** -150
+        wide = third + BALL.array([[0, 0, 0]] * 3) + arb(0, 1)
+        assert spectral_norm(wide).item().contains(spectral_norm(third + 1).item().mid())
+        assert spectral_norm(wide).item().contains(spectral_norm(third - 1).item().mid())
+        assert spectral_norm(wide).item().rad() < 4
+        with pytest.raises(Undecided, match=r"W: the ball at \[0, 0\] has no finite bounds"):
+            spectral_norm(BALL.array([[1, 2], [3, 4]]) / nothing[:2, :2])
+
+
+def test_one_bad_matrix_ends_no_search() -> None:
+    W = np.stack([np.eye(3), np.full((3, 3), np.inf), 2 * np.eye(3)])
+    with FLOAT64.working():
+        values = spectral_norm(W)[:, 0, 0]
+    assert values[0] == 1
+    assert np.isnan(values[1])
+    assert values[2] == 2
+
+
+@pytest.mark.parametrize("system", [FLOAT64, RATIONAL, BALL], ids=lambda system: system.name)
+def test_the_spectral_norm_refuses_derivatives(system: Ball) -> None:
+    with system.working(), pytest.raises(DomainError, match=r"W: the spectral norm .* has no derivative"):
+        derivative(spectral_norm, system.array([[1, 2, 0], [0, 1, 1], [2, 0, 1]]), system.array(np.eye(3)))
+
+
+@given(W=matrices(3, 5, 2))
+def test_the_frobenius_norm(W: Array, assert_rounding_only: Callable) -> None:
+    assert_rounding_only(frobenius_norm, W)
+    expected = np.linalg.norm(W, "fro", axis=(-2, -1), keepdims=True)
+    np.testing.assert_allclose(frobenius_norm(W), expected, rtol=15 * EPS, atol=0)  # 15 nonnegative terms
+    # The spectral norm lies between the Frobenius norm over the root of the rank and the Frobenius norm.
+    assert (spectral_norm(W) <= frobenius_norm(W) * (1 + 100 * EPS)).all()
+    assert (spectral_norm(W) * np.sqrt(3) >= frobenius_norm(W) * (1 - 100 * EPS)).all()
+
+
+# ---- stating a norm ---------------------------------------------------------
+
+
+def test_a_norm_is_stated_whole() -> None:
+    with pytest.raises(DomainError, match="kind: expected one of l1, l2, linf, got 'max'"):
+        Norm("max")
+    with pytest.raises(ShapeError, match="basis, inverse: expected both or neither"):
+        Norm("l1", np.eye(2))
+    with pytest.raises(ShapeError, match=r"basis: expected as many rows as columns, got shape \(2, 3\)"):
+        Norm("l1", np.ones((2, 3)), np.ones((3, 2)))
+    with pytest.raises(ShapeError, match="inverse: expected the size of basis"):
+        Norm("l1", np.eye(2), np.eye(3))
+    with pytest.raises(ShapeError, match=r"norm.basis: expected 3 rows, as X has columns, got shape \(2, 2\)"):
+        row_norms(np.ones((4, 3)), Norm("l2", np.eye(2), np.eye(2)))
+    assert str(Norm("l1", np.eye(2), np.eye(2))) == "l1 after a change of basis"
+
+
+def test_a_batch_of_bases_is_a_batch_of_norms() -> None:
+    scales = np.array([1.0, 2.0, 4.0])[:, None, None] * np.eye(5)
+    X = np.arange(35.0).reshape(7, 5)
+    expected = total(X) * np.array([1.0, 2.0, 4.0])[:, None, None]
+    assert (row_norms(X, Norm("l1", scales, np.linalg.inv(scales))) == expected).all()
+    with pytest.raises(ShapeError, match=r"leading axes do not broadcast: X .* basis"):
+        row_norms(np.ones((2, 7, 5)), Norm("l1", scales, scales))
