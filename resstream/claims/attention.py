@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from resstream.arithmetic import amax, amin, exp, eye, jacobian, total, where
+from resstream.arithmetic import amax, amin, exp, eye, jacobian, square, total, where
 from resstream.claim import at_least, at_most, claim, equal, every, more_than
 from resstream.domains import Heads, Matrix, Norm, Permutation, Positive, ReluLayer, Scores, Vector
 from resstream.reference import (
@@ -101,6 +101,21 @@ def softmax_key_bias(Q, K, b):
 def softmax_query_bias(Q, K, b):
     """Tempting and false: one vector added to every query changes no weight. Its share <b, k_j> tells keys apart."""
     return equal(attention_weights(Q + b, K), attention_weights(Q, K))
+
+
+@claim(
+    "attention.unit_vectors",
+    over={"q": Vector("h"), "k": Vector("h")},
+    source=f"{ANNOTATED}, 6",
+)
+def attention_unit_vectors(q, k):
+    """A dot product is at most the product of the lengths: <q, k>^2 <= ||q||^2 ||k||^2, so 1 for unit vectors.
+
+    Printed: the dot product of two random unit vectors in high dimensions has standard deviation sqrt(d_k).
+    Right: that is the case of vectors with independent entries of unit *variance*, whose length is about sqrt(d_k).
+    Between unit vectors the dot product never exceeds 1, and its standard deviation is 1/sqrt(d_k).
+    """
+    return at_most(square(total(q * k)), total(square(q)) * total(square(k)))
 
 
 # ---- attention --------------------------------------------------------------
