@@ -103,24 +103,23 @@ def require_row_stochastic(name: str, A: Any) -> None:
     sums = total(A)
     if A.dtype != object:
         slack = A.shape[-1] * float(np.finfo(A.dtype).eps)
-        tolerance = ROUNDINGS * slack
         negative = A + slack < 0
-        off = np.abs(sums - 1) > tolerance
+        off = np.abs(sums - 1) > ROUNDINGS * slack
+        below, within = f"below {-slack:.3g}", f" within {ROUNDINGS * slack:.3g}"
     else:
-        slack = tolerance = 0.0
         negative = _where(A, lambda entry: bool(entry < 0))
         off = _where(sums, lambda entry: not entry.contains(1) if isinstance(entry, arb) else entry != 1)
+        below, within = "below 0", ""
     if negative.any():
         at = tuple(np.argwhere(negative)[0])
         raise DomainError(
-            f"{name}: expected a row-stochastic matrix, but the entry at {_index(negative)} is {A[at]}, "
-            f"below {-slack:.3g}"
+            f"{name}: expected a row-stochastic matrix, but the entry at {_index(negative)} is {A[at]}, {below}"
         )
     if off.any():
         at = tuple(np.argwhere(off)[0])
         raise DomainError(
             f"{name}: expected a row-stochastic matrix, but row {_index(off[..., 0])} sums to {sums[at]}, "
-            f"which is not 1 within {tolerance:.3g}"
+            f"which is not 1{within}"
         )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from resstream.arithmetic import Array, absolute, amax, amin, mean, minimum, total, zeros
+from resstream.arithmetic import Array, absolute, amax, amin, mean, minimum, sqrt, square, total, total_entry, zeros
 from resstream.errors import DomainError, ShapeError
 from resstream.reference.checks import (
     require_batch,
@@ -17,7 +17,7 @@ from resstream.reference.checks import (
     require_width,
     values_matter,
 )
-from resstream.reference.norms import L2, Norm, frobenius_norm, in_basis, largest_row_norm, row_norms
+from resstream.reference.norms import L2, Norm, in_basis, largest_row_norm, row_norms
 
 
 def dobrushin(A: Array) -> Array:
@@ -74,10 +74,11 @@ def relative_spread(X: Array) -> Array:
 
     A zero X raises DomainError. Source: after Proposition 2.
     """
-    size = frobenius_norm(X)
+    require_matrix("X", X)
+    size = total_entry(square(X))
     if values_matter(X) and (size == 0).any():
         raise DomainError("X: the relative spread of a zero matrix is not defined")
-    return frobenius_norm(X - mean(X, -2)) / size
+    return sqrt(total_entry(square(X - mean(X, -2))) / size)
 
 
 def row_range(S: Array) -> Array:

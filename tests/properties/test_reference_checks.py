@@ -1,0 +1,259 @@
+"""Bad input: every public function answers with an error of ours that names the argument."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from flint import arb
+
+from resstream.arithmetic import FLOAT64, RATIONAL, Array, Ball, total
+from resstream.errors import DomainError, ShapeError, Undecided
+from resstream.reference import (
+    MLP,
+    Head,
+    Norm,
+    attention_scores,
+    backward_recursion,
+    centre,
+    diameter,
+    dobrushin,
+    dobrushin_overlap,
+    frobenius_norm,
+    head_output,
+    identity_path_product,
+    largest_row_norm,
+    layer_norm,
+    layer_norm_jacobian,
+    mlp,
+    mlp_key_values,
+    multi_head_attention,
+    operator_norm,
+    pairwise_distances,
+    plain_stack,
+    relative_spread,
+    residual_stack,
+    rms_norm,
+    rms_norm_jacobian,
+    row_norms,
+    row_range,
+    skip_stack,
+    smoothing_stack,
+    softmax,
+    spectral_norm,
+    subset_sum,
+)
+from resstream.reference.checks import require_row_stochastic
+
+BALL = Ball(128)
+EPS = float(np.finfo(np.float64).eps)
+
+_MLP = MLP(np.ones((3, 5)), np.ones((1, 5)), np.ones((5, 3)), np.ones((1, 3)))
+_HEAD = Head(*(np.ones((3, 2)),) * 3, np.ones((2, 3)))
+
+FUNCTIONS: list[tuple[str, str, Callable[[Any], Any]]] = [
+    ("row_norms", "X", row_norms),
+    ("largest_row_norm", "X", largest_row_norm),
+    ("operator_norm", "W", operator_norm),
+    ("frobenius_norm", "W", frobenius_norm),
+    ("spectral_norm", "W", spectral_norm),
+    ("norm.basis", "basis", lambda x: Norm("l1", x, x)),
+    ("dobrushin", "A", dobrushin),
+    ("dobrushin_overlap", "A", dobrushin_overlap),
+    ("diameter", "X", diameter),
+    ("pairwise_distances", "X", pairwise_distances),
+    ("relative_spread", "X", relative_spread),
+    ("row_range", "S", row_range),
+    ("smoothing_stack", "X", lambda x: smoothing_stack([], x, [])),
+    ("skip_stack", "X", lambda x: skip_stack([], x, [])),
+    ("skip_stack.A", r"As\[0\]", lambda x: skip_stack([x], np.ones((3, 3)), [np.eye(3)])),
+    ("softmax", "scores", softmax),
+    ("attention_scores.Q", "Q", lambda x: attention_scores(x, np.ones((3, 3)))),
+    ("attention_scores.K", "K", lambda x: attention_scores(np.ones((3, 3)), x)),
+    ("head_output", "X", lambda x: head_output(x, _HEAD)),
+    ("multi_head_attention", "X", lambda x: multi_head_attention(x, [_HEAD])),
+    ("head.W_Q", "W_Q", lambda x: Head(x, np.ones((3, 2)), np.ones((3, 2)), np.ones((2, 3)))),
+    ("centre", "x", centre),
+    ("layer_norm", "x", layer_norm),
+    ("layer_norm.gain", "gain", lambda x: layer_norm(np.array([[1.0, 2, 4]]), gain=x)),
+    ("layer_norm.bias", "bias", lambda x: layer_norm(np.array([[1.0, 2, 4]]), bias=x)),
+    ("rms_norm", "x", rms_norm),
+    ("layer_norm_jacobian", "x", layer_norm_jacobian),
+    ("rms_norm_jacobian", "x", rms_norm_jacobian),
+    ("mlp", "x", lambda x: mlp(x, _MLP)),
+    ("mlp_key_values", "x", lambda x: mlp_key_values(x, _MLP)),
+    ("mlp.W_1", "W_1", lambda x: MLP(x, np.ones((1, 5)), np.ones((5, 3)), np.ones((1, 3)))),
+    ("residual_stack", "x", lambda x: residual_stack([], x)),
+    ("plain_stack", "x", lambda x: plain_stack([], x)),
+    ("identity_path_product", r"Js\[0\]", lambda x: identity_path_product([x])),
+    ("subset_sum", r"Js\[0\]", lambda x: subset_sum([x])),
+    ("backward_recursion.g", "g", lambda x: backward_recursion(x, [np.eye(3)])),
+]
+
+ALL = pytest.mark.parametrize(
+    ("argument", "function"), [row[1:] for row in FUNCTIONS], ids=[row[0] for row in FUNCTIONS]
+)
+
+
+def _with(value: float) -> Array:
+    x = np.eye(3)
+    x[1, 2] = value
+    return x
+
+
+@ALL
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_entries_are_finite(argument: str, function: Callable[[Any], Any], bad: float) -> None:
+    with pytest.raises(DomainError, match=rf"^{argument}: expected finite entries, got {bad} at \[1, 2\]$"):
+        function(_with(bad))
+
+
+@ALL
+def test_there_is_at_least_one_entry(argument: str, function: Callable[[Any], Any]) -> None:
+    with pytest.raises(ShapeError, match=rf"^{argument}: expected at least one entry, got shape \(0, 3\)$"):
+        function(np.ones((0, 3)))
+
+
+@ALL
+def test_there_are_two_axes(argument: str, function: Callable[[Any], Any]) -> None:
+    with pytest.raises(ShapeError, match=rf"^{argument}: expected two axes or more .*, got shape \(3,\)$"):
+        function(np.ones(3))
+
+
+@ALL
+def test_a_list_is_no_array(argument: str, function: Callable[[Any], Any]) -> None:
+    with pytest.raises(ShapeError, match=rf"^{argument}: expected a NumPy array .*, got list$"):
+        function([[1.0, 2.0]])
+
+
+@ALL
+def test_integers_are_no_entries(argument: str, function: Callable[[Any], Any]) -> None:
+    with pytest.raises(DomainError, match=rf"^{argument}: expected float, ball or rational entries, got dtype int64"):
+        function(np.eye(3, dtype=np.int64))
+
+
+@ALL
+def test_balls_without_bounds_ask_for_precision(argument: str, function: Callable[[Any], Any]) -> None:
+    with BALL.working():
+        x = BALL.array(np.eye(3))
+        x[1, 2] = arb(1) / arb(0, 1)
+        with pytest.raises(Undecided, match=rf"^{argument}: the ball at \[1, 2\] has no finite bounds"):
+            function(x)
+
+
+@pytest.mark.parametrize("function", [dobrushin, diameter, softmax, row_norms, frobenius_norm, layer_norm, rms_norm])
+def test_a_bad_instance_in_a_searched_batch_spoils_itself_only(function: Callable[[Array], Array]) -> None:
+    good, batch = np.array([[0.25, 0.75], [0.5, 0.5]]), np.empty((3, 2, 2))
+    batch[:] = good
+    batch[1] = np.nan
+    if function in (layer_norm, rms_norm):
+        good = batch[:] = np.array([[1.0, 2], [3, 0]])
+        batch[1] = 0
+    with FLOAT64.working():
+        together, alone = function(batch), function(batch[:1])
+    assert (together[[0, 2]] == alone).all()
+    assert not np.isfinite(together[1]).any()
+
+
+# ---- shapes that do not agree -----------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (lambda: attention_scores(np.ones((5, 3)), np.ones((5, 2))), r"K: expected 3 columns, as Q has, got shape"),
+        (lambda: mlp(np.ones((5, 2)), _MLP), r"x: expected 3 columns, as W_1 has rows, got shape \(5, 2\)"),
+        (lambda: head_output(np.ones((5, 2)), _HEAD), r"X: expected 3 columns, as the head's maps have rows, got"),
+        (lambda: MLP(np.ones((3, 5)), np.ones((1, 3)), np.ones((5, 3)), np.ones((1, 3))), "b_1: expected 5 columns"),
+        (lambda: MLP(np.ones((3, 5)), np.ones((1, 5)), np.ones((3, 5)), np.ones((1, 5))), "W_2: expected 5 rows"),
+        (lambda: Head(np.ones((3, 2)), np.ones((3, 1)), np.ones((3, 2)), np.ones((2, 3))), "W_K: expected 2 columns"),
+        (lambda: Head(np.ones((3, 2)), np.ones((3, 2)), np.ones((2, 2)), np.ones((2, 3))), "W_V: expected 3 rows"),
+        (lambda: Head(np.ones((3, 2)), np.ones((3, 2)), np.ones((3, 2)), np.ones((3, 3))), "W_O: expected 2 rows"),
+        (lambda: layer_norm(_with(2), gain=np.ones((1, 2))), r"gain: expected 3 columns, as x has, got shape \(1, 2\)"),
+        (lambda: layer_norm_jacobian(_with(2)), r"x: expected one row \(..., 1, d\), got shape \(3, 3\)"),
+        (lambda: subset_sum([np.eye(3), np.eye(2)]), r"Js\[1\]: expected 3 columns, as Js\[0\] has, got"),
+        (lambda: subset_sum([np.ones((2, 3))]), r"Js\[0\]: expected as many rows as columns, got shape \(2, 3\)"),
+        (lambda: identity_path_product([]), "Js: expected at least one Jacobian, got none"),
+        (lambda: multi_head_attention(np.ones((2, 3)), []), "heads: expected at least one head, got none"),
+        (lambda: residual_stack([centre, lambda x: x[..., :2]], np.eye(3)), r"functions\[1\]: expected a result of"),
+        (lambda: mlp(np.ones((2, 1, 3)), MLP(np.ones((5, 3, 5)), *(np.ones(s) for s in ((1, 5), (5, 3), (1, 3))))),
+         r"the leading axes do not broadcast: x \(2, 1, 3\), W_1 \(5, 3, 5\)"),
+    ],
+)  # fmt: skip
+def test_shapes_agree(function: Callable[[], Any], message: str) -> None:
+    with pytest.raises(ShapeError, match=message):
+        function()
+
+
+# ---- row-stochastic matrices ------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n", [2, 11, 307])
+def test_honest_matrices_pass_whatever_made_them(dtype: type, n: int) -> None:
+    rng = np.random.default_rng(n)
+    weights = rng.random((n, n)).astype(dtype)
+    normalised = weights / weights.sum(-1, keepdims=True)
+    # The diagonal as one less the rest: an entry that should be nought may come out a few units below it.
+    rest = np.where(np.eye(n, dtype=bool), 0, normalised)
+    rest /= rest.sum(-1, keepdims=True)
+    by_difference = rest + np.diag(1 - rest.sum(-1))
+    product = normalised
+    for _ in range(11):
+        product = product @ normalised
+    for A in (normalised, by_difference, product):
+        require_row_stochastic("A", A)
+        assert 0 <= dobrushin(A).item() <= 1 + 16 * n * np.finfo(dtype).eps
+
+
+def test_the_largest_honest_matrix_of_the_reports_passes() -> None:
+    T = np.random.default_rng(0).random((2000, 2000))
+    np.fill_diagonal(T, 0)
+    T /= T.sum(1)[:, None]
+    np.fill_diagonal(T, 1 - T.sum(1))
+    assert T.min() < 0  # an entry check without slack would refuse it
+    require_row_stochastic("T", T)
+
+
+@pytest.mark.parametrize("leak", [5e-6, -5e-6, 1e-12, -0.8])
+@pytest.mark.parametrize("system", [FLOAT64, BALL, RATIONAL], ids=lambda system: system.name)
+def test_a_leak_is_refused_with_row_sum_and_tolerance(leak: float, system: Ball) -> None:
+    raw = np.stack([np.array([[0.5, 0.5], [0.25, 0.75]])] * 3)
+    raw[2, 1, 1] -= leak
+    A = system.array(raw)
+    within = " within 7.11e-15" if system is FLOAT64 else ""
+    message = rf"^A: expected a row-stochastic matrix, but row \[2, 1\] sums to .*, which is not 1{within}$"
+    with system.working(), pytest.raises(DomainError, match=message), np.errstate(invalid="warn"):
+        dobrushin(A)
+
+
+def test_a_leak_within_float32_is_a_leak_in_float64() -> None:
+    A = np.array([[0.5, 0.5 - 1e-7], [0.25, 0.75]])
+    require_row_stochastic("A", A.astype(np.float32))
+    with pytest.raises(DomainError, match=r"row \[0\] sums to 0.99999989.*, which is not 1 within 7.11e-15"):
+        require_row_stochastic("A", A)
+
+
+@pytest.mark.parametrize("system", [FLOAT64, BALL, RATIONAL], ids=lambda system: system.name)
+def test_a_negative_weight_is_refused(system: Ball) -> None:
+    A = system.array([[1, 0], [1.25, -0.25]])
+    message = r"^A: expected a row-stochastic matrix, but the entry at \[1, 1\] is .*-0.25.*|-1/4.*, below -?[0.]"
+    with system.working(), np.errstate(invalid="warn"), pytest.raises(DomainError, match=message):
+        dobrushin(A)
+
+
+def test_balls_are_judged_by_what_is_certain() -> None:
+    with BALL.working():
+        weights = BALL.array([[1, 2, 4], [3, 1, 7]])
+        require_row_stochastic("A", weights / total(weights))
+        require_row_stochastic("A", BALL.array([[1, 0]]) + arb(0, 2.0**-60))
+        with pytest.raises(DomainError, match=r"row \[0\] sums to"):
+            require_row_stochastic("A", BALL.array([[1, 1 + 2.0**-40]]) / 2)
+
+
+def test_rationals_are_judged_exactly() -> None:
+    require_row_stochastic("A", RATIONAL.array([["1/3", "2/3"]]))
+    with pytest.raises(DomainError, match=r"row \[0\] sums to 999999999999999999999/1000000000000000000000"):
+        require_row_stochastic("A", RATIONAL.array([["0.333333333333333333333", "2/3"], [1, 0]])
+                               + RATIONAL.array([["-1/3000000000000000000000", 0], [0, 0]])
+                               - RATIONAL.array([["1/3000000000000000000000", 0], [0, 0]]))  # fmt: skip
