@@ -31,7 +31,7 @@ app = typer.Typer(
 
 USAGE = 2  # exit status of bad usage; 1 says that something was found
 
-console = Console()
+console = Console(width=None if sys.stdout.isatty() else 160)  # a file has no width to fit a table to
 notes = Console(stderr=True)
 
 Json = Annotated[bool, typer.Option("--json", help="Print the whole result as JSON.")]
@@ -103,10 +103,10 @@ def _print_rows(rows: Sequence[Row], profile: str, seed: int) -> None:
     from rich.table import Table
 
     table = Table(box=None, header_style="bold", pad_edge=False)
-    table.add_column("claim", no_wrap=True, overflow="fold")
+    table.add_column("claim", overflow="fold")
     table.add_column("verdict", no_wrap=True)
-    for name in ("met", "discarded", "smallest margin", "seconds"):
-        table.add_column(name, justify="right")
+    for name in ("met", "discarded", "margin", "seconds"):
+        table.add_column(name, justify="right", no_wrap=True)
     for row in rows:
         margin = "" if row.smallest_margin is None else f"{row.smallest_margin:.2g}"
         verdict = row.verdict if row.as_expected else f"{row.verdict} (expected: {row.expect})"
@@ -134,12 +134,19 @@ def _print_rows(rows: Sequence[Row], profile: str, seed: int) -> None:
 
 
 @app.command("list")
-def list_claims(patterns: Patterns = None, as_json: Json = False) -> None:
+def list_claims(
+    patterns: Patterns = None,
+    as_json: Json = False,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print all claims as Markdown (CLAIMS.md).")] = False,
+) -> None:
     """List the claims of the library."""
     from rich.table import Table
 
     from resstream import claims
 
+    if markdown:
+        sys.stdout.write(claims.as_markdown())
+        return
     chosen = claims.matching(patterns or [])
     if as_json:
         print_json([_described(claim) for claim in chosen])

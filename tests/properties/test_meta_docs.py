@@ -1,0 +1,80 @@
+"""Documents are held to the code: tables, commands, names of files and defaults."""
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from resstream import claims
+
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text()
+
+
+def test_the_claims_table_equals_the_registry():
+    assert (ROOT / "CLAIMS.md").read_text() == claims.as_markdown(), "run: resstream list --markdown > CLAIMS.md"
+
+
+def test_every_claim_stands_in_the_table_once():
+    table = claims.as_markdown()
+    for identifier in claims.library():
+        assert len(re.findall(rf"^\| `{re.escape(identifier)}` \|", table, flags=re.M)) == 1
+
+
+def blocks(language):
+    return re.findall(rf"^```{language}\n(.*?)^```$", README, flags=re.M | re.S)
+
+
+def test_the_two_setup_commands_are_one_line_each():
+    for marker in ("main", "tests"):
+        (command,) = re.findall(rf"<!-- {marker} -->\n```sh\n(.*)\n```", README)
+        assert command.startswith("python3 -m venv .venv && ")
+
+
+CONSOLE = blocks("console")
+
+
+@pytest.mark.parametrize("number", range(len(CONSOLE)))
+def test_a_console_example_of_the_readme_prints_what_it_says(number, tmp_path):
+    """Seconds and spaces aside. A line `...` stands for any lines."""
+    command, _, expected = CONSOLE[number].partition("\n")
+    assert command.startswith("$ resstream ")
+    arguments = shlex.split(command.removeprefix("$ resstream "))
+    done = subprocess.run(
+        [sys.executable, "-c", "from resstream.cli import main; main()", *arguments],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode in (0, 1), done.stderr
+    pattern = ".*?".join(re.escape(normal(part)) for part in re.split(r"^\.\.\.$", expected, flags=re.M))
+    assert re.fullmatch(pattern, normal(done.stdout), flags=re.S), done.stdout
+
+
+def normal(text):
+    """Without what differs from machine to machine: seconds and the widths of columns."""
+    text = re.sub(r"\b\d+\.\d\d?(?= ?s\b|$)", "S", text, flags=re.M)
+    return " ".join(text.split())
+
+
+def test_every_file_that_the_readme_names_exists():
+    named = set(
+        re.findall(r"`((?:resstream|tests|benchmarks|docs)/[\w./*-]+|[A-Z]+\.md|conftest\.py|pyproject\.toml)`", README)
+    )
+    assert len(named) >= 10
+    for name in named:
+        assert list(ROOT.glob(name.rstrip("/"))), name
+
+
+def test_every_command_that_the_readme_names_exists():
+    from resstream.cli import app
+
+    known = {c.name or c.callback.__name__ for c in app.registered_commands}
+    used = set(re.findall(r"resstream (\w+)\b", " ".join(blocks("console") + blocks("sh"))))
+    assert used
+    assert used <= known
