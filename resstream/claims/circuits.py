@@ -50,7 +50,6 @@ from resstream.reference import (
     frobenius_norm,
     full_ov_circuit,
     full_qk_circuit,
-    head_output,
     head_scores,
     layer_norm,
     logit_lens,
@@ -616,17 +615,19 @@ def circuits_virtual_weights(x, between, hidden, W_out, W_in):
 
 @claim(
     "circuits.scores_from_qk",
-    over={"X": Matrix("n", "d"), **QK, **OV},
+    over={"X": Matrix("n", "d"), "A": RowStochastic("n"), **QK, **OV},
     sizes={**HEAD_SIZES, "n": range(1, 4)},
     source=f"{ANNOTATED}, 6.2",
 )
-def circuits_scores_from_qk(X, W_Q, W_K, W_V, W_O):
-    """A head's scores are x_i W_QK x_j'/sqrt h, and its output sums A_ij x_j W_OV: two products say all of it."""
+def circuits_scores_from_qk(X, A, W_Q, W_K, W_V, W_O):
+    """A head's scores are x_i W_QK x_j'/sqrt h, and its output, whatever the pattern, sums A_ij x_j W_OV: two products
+    say all of it.
+    """
     head = Head(W_Q, W_K, W_V, W_O)
     scores = X @ qk_circuit(W_Q, W_K) @ X.mT / sqrt(W_Q.shape[-1] * ones((1, 1), like=X))
     return every(
         equal(head_scores(X, head), scores),
-        equal(head_output(X, head), softmax(scores) @ X @ ov_circuit(W_V, W_O)),
+        equal(A @ (X @ W_V) @ W_O, A @ X @ ov_circuit(W_V, W_O)),
     )
 
 

@@ -17,7 +17,6 @@ from resstream.reference import (
     rotary,
     rotary_inverse,
     sinusoidal,
-    softmax,
 )
 
 PAGE = "The Transformer Block and the Residual Stream"
@@ -300,23 +299,32 @@ def positional_split_without_cross_terms(content, places, W_Q, W_K):
 
 # ---- cross-attention --------------------------------------------------------
 
-TWO_STREAMS = {"X": Matrix("n", "d"), "Y": Matrix("m", "d"), **HEAD}
+TWO_STREAMS = {"X": Matrix("n", "d"), "Y": Matrix("m", "d"), "A": RowStochastic("n", "m"), **HEAD}
 TWO_STREAM_SIZES = {"n": range(1, 3), "m": range(1, 4), "d": range(1, 4), "h": range(1, 3)}
 
 
 @claim("cross_attention.circuits", over=TWO_STREAMS, sizes=TWO_STREAM_SIZES, source=f"{ANNOTATED}, 12")
-def cross_attention_circuits(X, Y, W_Q, W_K, W_V, W_O):
-    """Queries from one stream, keys and values from another: the scores are x_i W_QK y_j'/sqrt h, and the output sums
-    A_ij y_j W_OV. Both streams the same give self-attention.
+def cross_attention_circuits(X, Y, A, W_Q, W_K, W_V, W_O):
+    """Queries from one stream, keys and values from another: the scores are x_i W_QK y_j'/sqrt h, and the output,
+    whatever the pattern, sums A_ij y_j W_OV.
     """
     scores = X @ qk_circuit(W_Q, W_K) @ Y.mT / sqrt(W_Q.shape[-1] * ones((1, 1), like=X))
-    output = attention(X @ W_Q, Y @ W_K, Y @ W_V) @ W_O
-    own = attention(X @ W_Q, X @ W_K, X @ W_V) @ W_O
     return every(
         equal(attention_scores(X @ W_Q, Y @ W_K), scores),
-        equal(output, softmax(scores) @ Y @ ov_circuit(W_V, W_O)),
-        equal(own, head_output(X, Head(W_Q, W_K, W_V, W_O))),
+        equal(A @ (Y @ W_V) @ W_O, A @ Y @ ov_circuit(W_V, W_O)),
     )
+
+
+@claim(
+    "cross_attention.of_one_stream",
+    over={"X": Matrix("n", "d"), **HEAD},
+    sizes=HEAD_SIZES,
+    source=f"{ANNOTATED}, 12.1",
+)
+def cross_attention_of_one_stream(X, W_Q, W_K, W_V, W_O):
+    """Cross-attention of a stream with itself is self-attention."""
+    output = attention(X @ W_Q, X @ W_K, X @ W_V) @ W_O
+    return equal(output, head_output(X, Head(W_Q, W_K, W_V, W_O)))
 
 
 @claim(
