@@ -14,7 +14,6 @@ from resstream.induction.task import Batch
 from resstream.induction.weights import NAMES
 from resstream.reference import AttentionOnlyModel, Trace
 
-
 Gradient = dict[str, Array]
 
 
@@ -48,7 +47,7 @@ def _scored(batch: Batch) -> Array:
 
 
 def _losses(logits: Array, batch: Batch) -> tuple[Array, Array, Array]:
-    """Summed cross-entropy (1, 1) of scored logits (m, V), and their probabilities as weights (m, V) over sums (m, 1)."""
+    """Summed cross-entropy (1, 1) of scored logits (m, V); their probabilities as weights (m, V) over sums (m, 1)."""
     shifted = logits - amax(frozen(logits))
     weights = exp(shifted)
     sums = total(weights)

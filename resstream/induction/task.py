@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
 from enum import IntEnum
+from typing import Self
 
 import numpy as np
 
@@ -26,17 +28,20 @@ def generator(seed: int, stream: Stream, part: int = 0) -> np.random.Generator:
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """Sequences of symbols: inputs and targets (B, n) of integers, and which positions are scored (B, n) of booleans."""
+    """Sequences of symbols: inputs and targets (B, n) of integers; which positions are scored, (B, n) of booleans."""
 
     inputs: Array
     targets: Array
     scored: Array
 
-    def __getitem__(self, rows: slice) -> Batch:
-        return Batch(self.inputs[rows], self.targets[rows], self.scored[rows])
-
     def __len__(self) -> int:
         return len(self.inputs)
+
+    def parts(self, size: int) -> Iterator[Self]:
+        """The sequences in batches of at most `size`."""
+        for start in range(0, len(self), size):
+            rows = slice(start, start + size)
+            yield type(self)(**{field.name: getattr(self, field.name)[rows] for field in fields(self)})
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,9 +49,6 @@ class RepeatedBlocks(Batch):
     """Sequences that repeat a block: input i is block[i mod p], scored from i = p on. Periods p are (B, 1) integers."""
 
     periods: Array
-
-    def __getitem__(self, rows: slice) -> RepeatedBlocks:
-        return RepeatedBlocks(self.inputs[rows], self.targets[rows], self.scored[rows], self.periods[rows])
 
 
 def repeated_blocks(random: np.random.Generator, count: int, settings: Settings) -> RepeatedBlocks:

@@ -57,7 +57,7 @@ def save_arrays(path: Path, kind: str, settings: Settings, arrays: Mapping[str, 
     header = {"format": FORMAT, "kind": kind, "settings": settings.to_dict(), "made with": provenance(), **notes}
     partial = path.with_name(path.name + ".partial")
     with partial.open("wb") as file:
-        np.savez_compressed(file, header=np.array(json.dumps(header)), **{name: arrays[name] for name in arrays})
+        np.savez_compressed(file, allow_pickle=False, header=np.array(json.dumps(header)), **arrays)
     partial.replace(path)
 
 
