@@ -51,6 +51,7 @@ from resstream.reference import (
     softmax,
     spectral_norm,
 )
+from resstream.reference.spectrum import second_modulus
 
 PAGE = "The Transformer Block and the Residual Stream"
 
@@ -149,6 +150,34 @@ def dobrushin_submultiplicative(A, B):
 def dobrushin_submultiplicative_by_half(A, B):
     """Tempting and false: tau(AB) <= tau(A) tau(B) / 2. With A = B = I the left side is 1."""
     return at_most(dobrushin(A @ B), dobrushin(A) * dobrushin(B) / 2)
+
+
+@claim(
+    "dobrushin.bounds_second_eigenvalue",
+    over={"A": RowStochastic("n")},
+    sizes={"n": range(1, 5)},
+    source="Dobrushin (1956); Seneta (1981)",
+)
+def dobrushin_bounds_second_eigenvalue(A):
+    """The second largest modulus of an eigenvalue is at most tau: one fixed layer, repeated, forgets at least
+    as fast as tau says.
+
+    Proof: the eigenvector of another eigenvalue than the first is not constant, and `contraction.diameter` holds of
+    complex clouds too: |lambda| diam(v) = diam(Av) <= tau diam(v).
+    """
+    return at_most(second_modulus(A), dobrushin(A))
+
+
+@claim(
+    "dobrushin.second_eigenvalue_from_below",
+    over={"A": RowStochastic("n")},
+    sizes={"n": range(3, 5)},
+    source="a tempting converse of dobrushin.bounds_second_eigenvalue",
+    expect="fails",
+)
+def dobrushin_second_eigenvalue_from_below(A):
+    """Tempting and false: |lambda_2| >= tau/100. Rows that hand one token on, step by step, have tau 1 and lambda_2 0."""
+    return at_least(100 * second_modulus(A), dobrushin(A))
 
 
 @claim(
