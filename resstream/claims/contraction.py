@@ -176,7 +176,7 @@ def dobrushin_bounds_second_eigenvalue(A):
     expect="fails",
 )
 def dobrushin_second_eigenvalue_from_below(A):
-    """Tempting and false: |lambda_2| >= tau/100. Rows that hand one token on, step by step, have tau 1 and lambda_2 0."""
+    """Tempting and false: |lambda_2| >= tau/100. Rows that hand one token on by steps have tau 1 and lambda_2 0."""
     return at_least(100 * second_modulus(A), dobrushin(A))
 
 

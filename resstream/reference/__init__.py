@@ -88,6 +88,7 @@ from resstream.reference.smoothing import (
     skip_stack,
     smoothing_stack,
 )
+from resstream.reference.training import cross_entropy, noam_rate, smoothed_targets
 
 __all__ = [
     "L1",
@@ -113,6 +114,7 @@ __all__ = [
     "composition_score",
     "concatenated_attention",
     "copying_score",
+    "cross_entropy",
     "diameter",
     "direct_logit_attribution",
     "dobrushin",
@@ -131,6 +133,7 @@ __all__ = [
     "mlp",
     "mlp_key_values",
     "multi_head_attention",
+    "noam_rate",
     "operator_norm",
     "ov_circuit",
     "pairwise_distances",
@@ -151,6 +154,7 @@ __all__ = [
     "row_range",
     "sinusoidal",
     "skip_stack",
+    "smoothed_targets",
     "smoothing_stack",
     "softmax",
     "spectral_norm",

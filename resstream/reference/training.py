@@ -1,0 +1,56 @@
+"""What a transformer is trained with: cross-entropy, smoothed targets, and the learning rate's schedule."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from resstream.arithmetic import Array, amax, exp, frozen, log, minimum, sqrt, total
+from resstream.errors import ShapeError
+from resstream.reference.checks import (
+    refuse_where,
+    require_batch,
+    require_matrix,
+    require_row_stochastic,
+    require_width,
+    values_matter,
+)
+
+
+def cross_entropy(logits: Array, targets: Array) -> Array:
+    """Cross-entropy in nats of the softmax of logits (..., n, V) against distributions (..., n, V): -> (..., n, 1).
+
+    Targets that are no distributions raise DomainError.
+    """
+    require_matrix("logits", logits)
+    require_row_stochastic("targets", targets)
+    require_width("targets", targets, logits.shape[-1], of="logits have")
+    require_batch(logits=logits, targets=targets)
+    shifted = logits - amax(frozen(logits))
+    return log(total(exp(shifted))) - total(targets * shifted)
+
+
+def smoothed_targets(right: Array, epsilon: Array) -> Array:
+    """Label smoothing of one-hot rows: 1 - epsilon on the right class, epsilon/(V - 1) on every other.
+
+    Shapes: (..., n, V) and epsilon (..., 1, 1) -> (..., n, V). Fewer than two classes raise ShapeError, an epsilon
+    outside 0 to 1 DomainError.
+    Source: "The Annotated Transformer, Circuit Framework Edition", 19.1.
+    """
+    require_matrix("right", right)
+    others = right.shape[-1] - 1
+    if others < 1:
+        raise ShapeError(f"right: expected two classes or more, got shape {right.shape}")
+    require_matrix("epsilon", epsilon)
+    if values_matter(epsilon):
+        outside = np.asarray((epsilon < 0) | (epsilon > 1), dtype=bool)
+        refuse_where(outside, "epsilon: expected numbers from 0 to 1, got another at {at}")
+    return (1 - epsilon) * right + epsilon / others * (1 - right)
+
+
+def noam_rate(step: Array, width: Array, warmup: Array) -> Array:
+    """Learning rate min(step^-1/2, step warmup^-3/2)/sqrt(width), all positive and of shape (..., 1, 1).
+
+    Source: "The Annotated Transformer, Circuit Framework Edition", 19.1 (Vaswani and others, 2017).
+    """
+    root = sqrt(warmup)
+    return minimum(1 / sqrt(step), step / (root * root * root)) / sqrt(width)
