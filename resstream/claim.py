@@ -286,14 +286,12 @@ class Claim:
 
     def build(self, raw: Raw, system: NumberSystem = FLOAT64) -> dict[str, Any]:
         """The objects of the claim's variables, in a number system."""
-        return {
-            name: domain.build(
-                {part: system.array(values) for part, values in _own(name, raw.arrays).items()},
-                _own(name, raw.options),
-                raw.sizes,
-            )
-            for name, domain in self.over.items()
-        }
+        return {name: self.build_one(name, raw, system) for name in self.over}
+
+    def build_one(self, name: str, raw: Raw, system: NumberSystem) -> Any:
+        """The object of one variable, in a number system."""
+        arrays = {part: system.array(values) for part, values in _own(name, raw.arrays).items()}
+        return self.over[name].build(arrays, _own(name, raw.options), raw.sizes)
 
     def hypotheses(self, objects: Mapping[str, Any]) -> Conjunction:
         """The hypotheses, evaluated."""

@@ -1,0 +1,310 @@
+"""The expressions in which a claim is modified: arithmetic on its variables, and calls of the reference.
+
+An allow-list of syntax, read by this module and never by `eval`: names, numbers (decimals are exact fractions),
++ - * / @, ** with small whole exponents, and calls of allowed names. Everything else is refused with its place.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from resstream import arithmetic, reference
+from resstream.arithmetic import Exact, power
+from resstream.claim import Claim
+from resstream.errors import ClaimError
+
+LONGEST = 1000
+"""Characters of an expression."""
+
+DEEPEST = 40
+"""Nesting of an expression."""
+
+LARGEST_EXPONENT = 16
+"""Of `**`."""
+
+LARGEST_BITS = 4096
+"""Of an exact number inside an expression."""
+
+_REFERENCE = (
+    "attention",
+    "attention_scores",
+    "attention_weights",
+    "centre",
+    "composition_score",
+    "diameter",
+    "dobrushin",
+    "dobrushin_overlap",
+    "frobenius_norm",
+    "identity_path_product",
+    "largest_row_norm",
+    "layer_norm",
+    "layer_norm_jacobian",
+    "logit_lens",
+    "operator_norm",
+    "ov_circuit",
+    "pairwise_distances",
+    "qk_circuit",
+    "relative_spread",
+    "rms_norm",
+    "rms_norm_jacobian",
+    "rotary",
+    "rotary_inverse",
+    "row_norms",
+    "row_range",
+    "softmax",
+    "spectral_norm",
+    "subset_sum",
+)
+_ARITHMETIC = (
+    "absolute",
+    "amax",
+    "amin",
+    "cos",
+    "descending",
+    "exp",
+    "largest_entry",
+    "log",
+    "maximum",
+    "mean",
+    "minimum",
+    "relu",
+    "sin",
+    "smallest_entry",
+    "sqrt",
+    "square",
+    "tanh",
+    "total",
+    "total_entry",
+)
+
+
+def _transpose(X: Any) -> Any:
+    """The transpose of a matrix (..., n, d) -> (..., d, n)."""
+    return X.mT
+
+
+FUNCTIONS: Mapping[str, Callable[..., Any]] = {
+    **{name: getattr(arithmetic, name) for name in _ARITHMETIC},
+    **{name: getattr(reference, name) for name in _REFERENCE},
+    "abs": arithmetic.absolute,
+    "transpose": _transpose,
+}
+"""What an expression may call."""
+
+CONSTANTS: Mapping[str, Any] = {"L1": reference.L1, "L2": reference.L2, "LINF": reference.LINF}
+"""What an expression may name besides the claim's variables."""
+
+
+class ExpressionError(ClaimError):
+    """An expression is refused; the message shows the place with a caret."""
+
+    def __init__(self, what: str, text: str, place: ast.AST | int, message: str) -> None:
+        column = place if isinstance(place, int) else getattr(place, "col_offset", 0)
+        column = min(len(text.encode()[:column].decode(errors="ignore")), len(text))
+        start = max(0, column - 60)
+        shown = text[start : column + 60].replace("\n", " ")
+        super().__init__(f"{what}, column {column + 1}: {message}\n  {shown}\n  {' ' * (column - start)}^")
+
+
+def parse(text: str, what: str) -> ast.expr:
+    """The syntax tree of one expression of bounded length and depth."""
+    if len(text) > LONGEST:
+        raise ExpressionError(what, text[:60], 0, f"{len(text)} characters, expected at most {LONGEST}")
+    if "\n" in text or "\0" in text:
+        raise ExpressionError(what, text.replace("\0", " "), 0, "expected a single line of text")
+    depth = deepest = 0
+    for character in text:
+        depth += (character in "([{") - (character in ")]}")
+        deepest = max(deepest, depth)
+    if deepest > DEEPEST:
+        raise ExpressionError(what, text, 0, f"brackets {deepest} deep, expected at most {DEEPEST}")
+    try:
+        return ast.parse(text.strip(), mode="eval").body
+    except SyntaxError as failure:
+        column = max((failure.offset or 1) - 1, 0)
+        raise ExpressionError(what, text.strip(), column, f"not an expression ({failure.msg})") from None
+    except (ValueError, RecursionError, MemoryError) as failure:
+        raise ExpressionError(what, text.strip(), 0, f"not an expression ({failure})") from None
+
+
+def scope_of(claim: Claim) -> tuple[str, ...]:
+    """The names that a new side of the claim may use."""
+    return ("lhs", "rhs", *claim.over)
+
+
+Compiled = Callable[[Mapping[str, Any]], Any]
+
+
+def side(text: str, names: tuple[str, ...], what: str) -> Callable[..., Any]:
+    """A function for `Claim.replace(lhs=..., rhs=...)`, of those of the names that the expression uses."""
+    stripped = text.strip()
+    tree = parse(stripped, what)
+    used: list[str] = []
+    compiled = _Compiler(stripped, names, what, used).compile(tree, 0)
+
+    def evaluate(**scope: Any) -> Any:
+        return compiled(scope)
+
+    parameters = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY) for name in dict.fromkeys(used)]
+    evaluate.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    evaluate.__name__ = f"{what}: {stripped}"
+    return evaluate
+
+
+class _Compiler:
+    """Turns a syntax tree into functions of a scope, refusing everything that is not on the list."""
+
+    def __init__(self, text: str, names: tuple[str, ...], what: str, used: list[str]) -> None:
+        self.text, self.names, self.what, self.used = text, names, what, used
+
+    def refuse(self, node: ast.AST, message: str) -> ExpressionError:
+        return ExpressionError(self.what, self.text, node, message)
+
+    def compile(self, node: ast.expr, depth: int) -> Compiled:
+        if depth > DEEPEST:
+            raise self.refuse(node, f"nested more than {DEEPEST} deep")
+        if isinstance(node, ast.Constant):
+            return self._constant(node)
+        if isinstance(node, ast.Name):
+            return self._name(node)
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.USub, ast.UAdd)):
+            inner = self.compile(node.operand, depth + 1)
+            return (lambda scope: -inner(scope)) if isinstance(node.op, ast.USub) else inner
+        if isinstance(node, ast.BinOp):
+            return self._operation(node, depth)
+        if isinstance(node, ast.Call):
+            return self._call(node, depth)
+        kind = _KINDS.get(type(node), type(node).__name__.lower())
+        raise self.refuse(node, f"{kind} is not allowed: expected numbers, names, + - * / @ ** and calls")
+
+    def _constant(self, node: ast.Constant) -> Compiled:
+        value = node.value
+        written = ast.get_source_segment(self.text, node) or ""
+        if type(value) is int and len(written) <= 40:
+            return lambda _: value
+        if type(value) is float and len(written) <= 40:
+            digits = written.replace("_", "").lower()
+            exponent = digits.partition("e")[2]
+            if exponent and abs(int(exponent)) > 300:
+                raise self.refuse(node, "expected an exponent between -300 and 300")
+            exact = Exact(Fraction(digits))
+            return lambda _: exact
+        raise self.refuse(node, "expected a whole number or a decimal of at most 40 characters")
+
+    def _name(self, node: ast.Name) -> Compiled:
+        name = node.id
+        if name in self.names:
+            self.used.append(name)
+            return lambda scope: scope[name]
+        if name in CONSTANTS:
+            return lambda _: CONSTANTS[name]
+        if name in FUNCTIONS:
+            raise self.refuse(node, f"{name} is a function, expected a call such as {name}(...)")
+        raise self.refuse(node, f"unknown name {name!r}, expected one of {', '.join([*self.names, *CONSTANTS])}")
+
+    def _operation(self, node: ast.BinOp, depth: int) -> Compiled:
+        if isinstance(node.op, ast.Pow):
+            return self._power(node, depth)
+        operation = _OPERATIONS.get(type(node.op))
+        if operation is None:
+            raise self.refuse(node, "this operator is not allowed: expected + - * / @ or **")
+        left, right = self.compile(node.left, depth + 1), self.compile(node.right, depth + 1)
+        return lambda scope: self._bounded(node, self._apply(node, operation, left(scope), right(scope)))
+
+    def _power(self, node: ast.BinOp, depth: int) -> Compiled:
+        exponent = node.right.value if isinstance(node.right, ast.Constant) else None
+        if type(exponent) is not int or not 0 <= exponent <= LARGEST_EXPONENT:
+            raise self.refuse(node.right, f"expected a whole exponent between 0 and {LARGEST_EXPONENT}")
+        base = self.compile(node.left, depth + 1)
+
+        def raised(scope: Mapping[str, Any]) -> Any:
+            value = base(scope)
+            result = self._apply(node, power if isinstance(value, np.ndarray) else pow, value, exponent)
+            return self._bounded(node, result)
+
+        return raised
+
+    def _call(self, node: ast.Call, depth: int) -> Compiled:
+        if not isinstance(node.func, ast.Name):
+            raise self.refuse(node.func, "expected the plain name of a function")
+        name = node.func.id
+        if name not in FUNCTIONS:
+            raise self.refuse(node, f"unknown function {name!r}, expected one of {', '.join(sorted(FUNCTIONS))}")
+        for argument in node.args:
+            if isinstance(argument, ast.Starred):
+                raise self.refuse(argument, "expected no *")
+        arguments = [self.compile(argument, depth + 1) for argument in node.args]
+        keywords: dict[str, Compiled] = {}
+        for keyword in node.keywords:
+            if keyword.arg is None:
+                raise self.refuse(keyword.value, "expected no **")
+            keywords[keyword.arg] = self.compile(keyword.value, depth + 1)
+        function = FUNCTIONS[name]
+        try:
+            inspect.signature(function).bind(*arguments, **keywords)
+        except TypeError as failure:
+            raise self.refuse(node, f"{name}: {failure}") from None
+
+        def call(scope: Mapping[str, Any]) -> Any:
+            values = [argument(scope) for argument in arguments]
+            named = {key: value(scope) for key, value in keywords.items()}
+            return self._apply(node, function, *values, **named)
+
+        return call
+
+    def _apply(self, node: ast.AST, function: Callable[..., Any], *values: Any, **named: Any) -> Any:
+        """The function's value; what it says of arguments of the wrong kind or shape becomes an error with its place."""
+        try:
+            return function(*values, **named)
+        except (TypeError, AttributeError) as failure:
+            raise self.refuse(node, f"cannot be evaluated: {failure}") from failure
+        except ValueError as failure:
+            if type(failure) is not ValueError:  # ours, or a limit of a number system
+                raise
+            raise self.refuse(node, f"cannot be evaluated: {failure}") from failure
+
+    def _bounded(self, node: ast.AST, value: Any) -> Any:
+        exact = value.value if isinstance(value, Exact) else value
+        if isinstance(exact, (int, Fraction)):
+            exact = Fraction(exact)
+            if max(exact.numerator.bit_length(), exact.denominator.bit_length()) > LARGEST_BITS:
+                raise self.refuse(node, f"a number of more than {LARGEST_BITS} bits")
+        return value
+
+
+def _quotient(left: Any, right: Any) -> Any:
+    if isinstance(left, int) and isinstance(right, (int, Exact)):
+        left = Exact(Fraction(left))
+    if isinstance(left, Exact) and (right == 0 or (isinstance(right, Exact) and right.value == 0)):
+        raise TypeError("division by zero")
+    return left / right
+
+
+_OPERATIONS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
+    ast.Add: lambda left, right: left + right,
+    ast.Sub: lambda left, right: left - right,
+    ast.Mult: lambda left, right: left * right,
+    ast.Div: _quotient,
+    ast.MatMult: lambda left, right: left @ right,
+}
+
+_KINDS: dict[type[ast.expr], str] = {
+    ast.Attribute: "attribute access",
+    ast.Subscript: "indexing",
+    ast.Lambda: "a lambda",
+    ast.ListComp: "a comprehension",
+    ast.GeneratorExp: "a comprehension",
+    ast.SetComp: "a comprehension",
+    ast.DictComp: "a comprehension",
+    ast.NamedExpr: "an assignment",
+    ast.JoinedStr: "a string",
+    ast.Compare: "a comparison",
+    ast.BoolOp: "and/or",
+    ast.IfExp: "a condition",
+}

@@ -1,0 +1,75 @@
+"""Judging a counterexample again from its file alone."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from resstream import claims
+from resstream.claim import Claim
+from resstream.errors import ClaimError
+from resstream.falsify import counterexample
+from resstream.falsify.counterexample import FORMAT, Counterexample
+from resstream.falsify.variants import digest_of, load_claims, vary
+
+LARGEST_FILE = 4_000_000
+"""Bytes of a counterexample file."""
+
+
+def replay(path: str | Path, claims_file: str | Path | None = None) -> Counterexample:
+    """The counterexample of a file, judged anew; whether it still refutes is its `judgement.outcome`.
+
+    A claim of the library is looked up by its id. A claim of a user's file is taken from `claims_file`, which is executed
+    and must be the text that the counterexample was found with; a path inside the counterexample is never followed.
+    Raises ClaimError where the file is missing, broken, not a counterexample, or does not fit its claim.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise ClaimError(f"no file {str(path)!r}, expected a counterexample written by --save or --json")
+    if path.stat().st_size > LARGEST_FILE:
+        raise ClaimError(f"{path}: {path.stat().st_size} bytes, expected at most {LARGEST_FILE}")
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as failure:
+        raise ClaimError(f"{path}: not JSON ({failure})") from None
+    if isinstance(data, dict) and "format" not in data and isinstance(data.get("counterexample"), dict):
+        data = data["counterexample"]  # the whole output of --json
+    return counterexample.from_json(data, claim_of(data, claims_file))
+
+
+def claim_of(data: Any, claims_file: str | Path | None = None) -> Claim:
+    """The claim, with its changes, of the data of a counterexample; ClaimError where it cannot be had."""
+    if not isinstance(data, dict) or data.get("format") != FORMAT:
+        raise ClaimError(f"not a counterexample: expected an object whose format is {FORMAT!r}")
+    identifier, file = data.get("claim"), data.get("file")
+    if not isinstance(identifier, str) or not isinstance(file, (str, type(None))):
+        raise ClaimError("not a counterexample: expected the claim's id, and its file or null, as text")
+    if data.get("named") is not True:
+        raise ClaimError(f"claim {identifier} was made of functions on the spot, so no file can name it")
+    if file is None:
+        claim = claims.lookup(identifier)
+    elif claims_file is None:
+        raise ClaimError(f"claim {identifier} is stated in a file ({file}): name it with --claims, if you trust it")
+    else:
+        if not Path(claims_file).is_file():
+            raise ClaimError(f"no file {str(claims_file)!r}, expected the Python file that states {identifier}")
+        if digest_of(Path(claims_file)) != data.get("digest"):
+            raise ClaimError(f"{claims_file} is not the text that the counterexample was found with (SHA-256 differs)")
+        found = load_claims(claims_file)
+        if identifier not in found:
+            raise ClaimError(f"{claims_file} states no claim {identifier!r}, expected one of {', '.join(found)}")
+        claim = found[identifier]
+    return vary(claim, **_changes(data.get("changes", {})))
+
+
+def _changes(given: Any) -> dict[str, Any]:
+    """The arguments of `vary`, refusing what is not text."""
+    texts = {"lhs": str, "rhs": str, "without": list, "over": dict, "sizes": dict}
+    if not isinstance(given, dict) or not set(given) <= set(texts):
+        raise ClaimError(f"changes: expected an object with some of {', '.join(texts)}")
+    for name, value in given.items():
+        entries = [value] if isinstance(value, str) else [*value.values()] if isinstance(value, dict) else value
+        if not isinstance(value, texts[name]) or not all(isinstance(entry, str) for entry in entries):
+            raise ClaimError(f"changes: expected text for {name}, got {str(value)[:40]!r}")
+    return given

@@ -1,0 +1,170 @@
+"""A claim in, a verdict out: search, shrink, look for the worst, and keep what was found."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+import numpy as np
+
+from resstream.arithmetic import Array
+from resstream.claim import Claim, Raw
+from resstream.falsify import climb, judge, pool
+from resstream.falsify.counterexample import Counterexample
+from resstream.falsify.memory import Memory
+from resstream.falsify.search import ENGINES, FLOOR, Chunk, Tally, Verdict, budget_plan, conclude, scores_of, search
+from resstream.falsify.shrink import Shrinker
+
+BUDGET = 200_000
+"""Evaluations of a search where nothing else is said."""
+
+WORST = 1536
+"""Evaluations spent on the largest violation, once there is one."""
+
+GRACE = 1.0
+"""Seconds for shrinking where the time limit left less."""
+
+Report = Callable[[str, Raw], None]
+
+
+def falsify(
+    claim: Claim,
+    budget: int = BUDGET,
+    seed: int = 0,
+    workers: int = 1,
+    engines: Sequence[str] = ENGINES,
+    *,
+    seconds: float | None = None,
+    memory: str | Path | None = None,
+    save: str | Path | None = None,
+    progress: Callable[[Chunk], None] = lambda _: None,
+) -> Verdict:
+    """Try to refute a claim with a budget of evaluations; a refutation is certified, shrunk, and in `counterexample`.
+
+    The verdict and the counterexample depend on the claim, the budget, the seed and the engines, and not on the workers.
+    seconds: a limit in time, kept even if the claim hangs. memory: a directory in which counterexamples are kept; those of
+    earlier runs are tried first. save: a directory that the counterexample is written to as soon as it is judged.
+    Whatever ended the run early is in the verdict's `notes`. Raises ClaimError for a badly stated claim.
+    """
+    start = time.monotonic()
+    store = None if memory is None else Memory(memory)
+    chunks = budget_plan(claim, budget, engines)
+    verdict = _recalled(claim, store, seed) if store else None
+    if verdict is None:
+        verdict = search(claim, chunks, seed, min(FLOOR, budget), progress, workers, seconds)
+    verdict = dataclasses.replace(verdict, budget=budget)
+    found = verdict.tally.violating
+    if found is not None:
+        left = None if seconds is None else max(seconds - (time.monotonic() - start), GRACE)
+        verdict = _finished(verdict, found, left, save)
+        if store and verdict.counterexample:
+            store.remember(claim, verdict.counterexample.raw)
+    return dataclasses.replace(verdict, seconds=time.monotonic() - start)
+
+
+def _recalled(claim: Claim, store: Memory, seed: int) -> Verdict | None:
+    """The refutation by the first instance in memory that still violates the claim."""
+    for raw in store.recall(claim):
+        try:
+            judgement = judge.judge(claim, raw)
+        except Exception:  # the search will meet what raises, and report it with its instance
+            continue
+        if judgement.outcome == judge.VIOLATED:
+            tally = Tally(1, 1, judged=1, violating=raw, judgement=judgement, engine="memory")
+            return conclude(claim, tally, seed, 0, 0.0)
+    return None
+
+
+def _finished(verdict: Verdict, found: Raw, seconds: float | None, save: str | Path | None) -> Verdict:
+    """The verdict with its counterexample: shrunk, and with the largest violation, as far as time and Ctrl-C allow."""
+    claim = verdict.claim
+    best = {"shrunk": found, "worst": found}
+    first = _counterexample(verdict, best)
+    if save is not None:
+        first.save(save)
+    notes = list(verdict.notes)
+    try:
+        for kind, raw in _steps(claim, found, seconds, notes):
+            best[kind] = raw
+    except KeyboardInterrupt:
+        notes.append("interrupted while shrinking: simpler counterexamples may exist")
+    counterexample = _counterexample(verdict, best)
+    if save is not None:
+        counterexample.save(save)
+    return dataclasses.replace(verdict, notes=tuple(notes), counterexample=counterexample)
+
+
+def _counterexample(verdict: Verdict, best: dict[str, Raw]) -> Counterexample:
+    claim, tally = verdict.claim, verdict.tally
+    shrunk = judge.judge(claim, best["shrunk"])
+    worst, largest = best["worst"], judge.judge(claim, best["worst"])
+    if not largest.margin < shrunk.margin:
+        worst, largest = best["shrunk"], shrunk
+    return Counterexample(claim, best["shrunk"], shrunk, verdict.seed, tally.engine, -largest.margin, worst)
+
+
+def _steps(claim: Claim, found: Raw, seconds: float | None, notes: list[str]) -> Iterator[tuple[str, Raw]]:
+    """What shrinking and climbing report, as it comes; in a process of its own where there is a limit in time."""
+    if seconds is None:
+        reports: list[tuple[str, Raw]] = []
+        try:
+            finish(claim, found, lambda kind, raw: reports.append((kind, raw)))
+        finally:
+            yield from dict(reports).items()
+        return
+
+    def work(pipe: Connection) -> None:
+        finish(claim, found, lambda kind, raw: pipe.send((kind, raw)))
+        pipe.send(None)
+
+    worker = pool.fork(work)
+    deadline = time.monotonic() + seconds
+    try:
+        with suppress(EOFError, OSError):
+            while worker.pipe.poll(max(deadline - time.monotonic(), 0)):
+                report = worker.pipe.recv()
+                if report is None:
+                    return
+                yield report
+        notes.append("shrinking was broken off: simpler counterexamples may exist")
+    finally:
+        worker.kill()
+
+
+def finish(claim: Claim, found: Raw, report: Report) -> None:
+    """Shrink a violating instance and look for the largest violation near it, reporting "shrunk" and "worst" ones."""
+    shrinker = Shrinker.of(claim, found, lambda raw: report("shrunk", raw))
+    report("shrunk", shrinker.exact)
+    shrinker.run()
+    for raw in worst_near(claim, found):
+        report("worst", raw)
+
+
+def worst_near(claim: Claim, found: Raw) -> list[Raw]:
+    """The instance near `found` with the largest certified relative violation, if one is larger than its own."""
+    start = dataclasses.replace(found, arrays={k: np.asarray(x, dtype=float) for k, x in found.arrays.items()}).batch()
+    seen: list[tuple[float, Raw]] = []
+
+    def show(raw: Raw) -> Array:
+        try:
+            scores = scores_of(claim.assess(raw))
+        except Exception:  # a claim that raises there is a finding of its own, and no larger violation
+            return np.full(raw.count or 0, 4.0)
+        best = int(np.argmin(scores))
+        if scores[best] < 0:
+            seen.append((float(scores[best]), raw.at(best)))
+        return scores
+
+    climb.climb(claim, np.random.default_rng(0), WORST, show, start)
+    for _, raw in sorted(seen, key=lambda pair: pair[0])[:3]:
+        with suppress(Exception):  # as above
+            if judge.judge(claim, raw, judge.PRECISIONS[:2]).outcome == judge.VIOLATED:
+                return [raw]
+    return []
+
+
+__all__ = ["BUDGET", "falsify", "finish", "worst_near"]

@@ -1,0 +1,249 @@
+"""Modified claims as text, and where a claim came from: what a counterexample needs to be judged again from a file."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import hashlib
+import importlib.util
+import re
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from resstream import claims, domains
+from resstream.claim import Claim
+from resstream.domains import Domain
+from resstream.errors import ClaimError, ResstreamError
+from resstream.falsify import expressions
+from resstream.falsify.expressions import ExpressionError
+
+LARGEST_SIZE = 64
+"""Sizes given as text may not go beyond this."""
+
+LARGEST_RAW = 100_000
+"""Raw entries that an instance of a claim with domains given as text may have."""
+
+
+@dataclass(frozen=True)
+class Changes:
+    """What was changed of a claim, as text: new sides, hypotheses dropped, domains by variable, ranges by size."""
+
+    lhs: str | None = None
+    rhs: str | None = None
+    without: tuple[str, ...] = ()
+    over: Mapping[str, str] = field(default_factory=dict)
+    sizes: Mapping[str, str] = field(default_factory=dict)
+
+    def __bool__(self) -> bool:
+        return any(getattr(self, entry.name) for entry in dataclasses.fields(self))
+
+    def given(self) -> dict[str, Any]:
+        """The changes that were made, by name."""
+        values = {entry.name: getattr(self, entry.name) for entry in dataclasses.fields(self)}
+        return {
+            name: list(value) if isinstance(value, tuple) else dict(value) if isinstance(value, Mapping) else value
+            for name, value in values.items()
+            if value
+        }
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a claim can be had again: its id, the file that states it (None: the library), and what was changed.
+
+    digest is the SHA-256 of the file's bytes, so that a counterexample is not judged against another text.
+    """
+
+    id: str
+    file: str | None = None
+    digest: str | None = None
+    changes: Changes = field(default_factory=Changes)
+
+
+def origin_of(claim: Claim) -> Origin | None:
+    """Where a claim can be had again, or None where nothing but the object knows what it says."""
+    if isinstance(claim.origin, Origin):
+        return claim.origin
+    return Origin(claim.id) if claims.library().get(claim.id) is claim else None
+
+
+def vary(
+    claim: Claim,
+    *,
+    lhs: str | None = None,
+    rhs: str | None = None,
+    without: Sequence[str] = (),
+    over: Mapping[str, str] | None = None,
+    sizes: Mapping[str, str] | None = None,
+) -> Claim:
+    """A modified claim, with the changes as text; no change gives the claim itself.
+
+    lhs, rhs: expressions in the claim's variables, `lhs` and `rhs`. without: names of hypotheses to drop. over: domains,
+    as "Causal(n)". sizes: inclusive ranges, as "2:6" or "3". Raises ExpressionError (with the place) or ClaimError.
+    """
+    changes = Changes(lhs, rhs, tuple(without), dict(over or {}), dict(sizes or {}))
+    if not changes:
+        return claim
+    if lhs is not None or rhs is not None:
+        one_relation = expressions.scope_of(claim)
+    varied = claim.replace(
+        lhs=None if lhs is None else expressions.side(lhs, one_relation, "lhs"),
+        rhs=None if rhs is None else expressions.side(rhs, one_relation, "rhs"),
+        without=changes.without,
+        over={name: parse_domain(text) for name, text in changes.over.items()},
+        sizes={name: parse_range(name, text) for name, text in changes.sizes.items()},
+        expect=claim.expect,
+    )
+    if changes.over or changes.sizes:
+        _require_small(varied)
+    origin = origin_of(claim)
+    return dataclasses.replace(varied, origin=origin and dataclasses.replace(origin, changes=changes))
+
+
+def _require_small(claim: Claim) -> None:
+    largest = {name: max(values) for name, values in claim.size_ranges().items()}
+    for name, size in largest.items():
+        if size > LARGEST_SIZE:
+            raise ClaimError(f"claim {claim.id}: size {name} goes up to {size}, expected at most {LARGEST_SIZE}")
+    for option in (0, -1):
+        options = {name: values[option] for name, values in claim.option_values().items()}
+        entries = sum(int(np.prod(part.shape, dtype=object)) for part in claim.parts(largest, options).values())
+        if entries > LARGEST_RAW:
+            raise ClaimError(
+                f"claim {claim.id}: its domains take {entries} raw numbers, expected at most {LARGEST_RAW}"
+            )
+
+
+# ---- domains and ranges as text ---------------------------------------------
+
+
+def _domain_makers() -> dict[str, Callable[..., Any]]:
+    makers: dict[str, Callable[..., Any]] = {}
+    for name, value in vars(domains).items():
+        is_domain = isinstance(value, type) and issubclass(value, Domain) and value is not Domain
+        if is_domain or name in ("Vector", "Scores", "Simplex"):
+            makers[name] = value
+    return makers
+
+
+def parse_domain(text: str) -> Domain:
+    """A domain from text: Causal(n), Matrix(n, 3), Norm(d, kinds=("l1",)), Stack(L, Matrix(d, d)).
+
+    Bare names are sizes. Anything but such calls raises ExpressionError with the place.
+    """
+    tree = expressions.parse(text, "domain")
+    return _domain(text, tree)
+
+
+def _domain(text: str, node: ast.expr) -> Domain:
+    makers = _domain_makers()
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
+        raise ExpressionError("domain", text, node, "expected a domain such as Causal(n)")
+    if node.func.id not in makers:
+        known = ", ".join(sorted(makers))
+        raise ExpressionError("domain", text, node, f"unknown domain {node.func.id!r}, expected one of {known}")
+    keywords: dict[str, Any] = {}
+    for keyword in node.keywords:
+        if keyword.arg is None:
+            raise ExpressionError("domain", text, keyword.value, "expected no **")
+        keywords[keyword.arg] = _domain_argument(text, keyword.value)
+    arguments = [_domain_argument(text, argument) for argument in node.args]
+    try:
+        made = makers[node.func.id](*arguments, **keywords)
+    except TypeError as failure:
+        message = str(failure).replace("__init__() ", "").split(".")[-1]
+        raise ExpressionError("domain", text, node, message) from None
+    assert isinstance(made, Domain)
+    return made
+
+
+def _domain_argument(text: str, node: ast.expr) -> Any:
+    if isinstance(node, ast.Name):
+        return node.id
+    if isinstance(node, ast.Call):
+        return _domain(text, node)
+    if isinstance(node, ast.Tuple):
+        return tuple(_domain_argument(text, entry) for entry in node.elts)
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        value = _domain_argument(text, node.operand)
+        if isinstance(value, int):
+            return -value
+    if isinstance(node, ast.Constant) and (node.value is None or isinstance(node.value, (bool, int, str))):
+        if isinstance(node.value, int) and node.value > 10**9:
+            raise ExpressionError("domain", text, node, "expected a number of at most 10^9")
+        return node.value
+    raise ExpressionError("domain", text, node, "expected a size, a whole number, None, a name or a domain")
+
+
+def parse_range(name: str, text: str) -> range:
+    """An inclusive range of sizes from text: "2:6" is 2, 3, 4, 5, 6, and "3" is 3 alone."""
+    found = re.fullmatch(r"\s*(\d{1,4})\s*(?::\s*(\d{1,4})\s*)?", text)
+    if not found:
+        raise ClaimError(f"sizes {name}={text}: expected a whole number or an inclusive range such as 2:6")
+    low, high = int(found[1]), int(found[2] or found[1])
+    if high < low:
+        raise ClaimError(f"sizes {name}={text}: expected the smaller end first")
+    return range(low, high + 1)
+
+
+# ---- claims of a user's file ------------------------------------------------
+
+
+def digest_of(path: Path) -> str:
+    """The SHA-256 of a file's bytes."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def with_origin(claim: Claim, path: Path) -> Claim:
+    """The claim with the file that states it."""
+    return dataclasses.replace(claim, origin=Origin(claim.id, str(path), digest_of(path)))
+
+
+def load_claims(path: str | Path) -> dict[str, Claim]:
+    """The claims at the top level of a Python file, by id. The file is executed: give only what you trust.
+
+    Raises ClaimError where there is no such file, it cannot be imported, or it states no claim.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise ClaimError(f"no file {str(path)!r}, expected a Python file with claims at its top level")
+    module = _module(path)
+    found = {claim.id: with_origin(claim, path) for claim in claims.claims_of(module)}
+    if not found:
+        raise ClaimError(f"{path} states no claim at its top level")
+    return found
+
+
+def _module(path: Path) -> ModuleType:
+    name = f"_resstream_claims_{hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:16]}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise ClaimError(f"{path} is no Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # dataclasses of the file look their module up
+    try:
+        spec.loader.exec_module(module)
+    except ResstreamError:
+        raise
+    except Exception as failure:
+        raise ClaimError(f"{path} cannot be imported: {type(failure).__name__}: {failure}") from failure
+    return module
+
+
+def find(identifier: str) -> Claim:
+    """A claim of the library by id, or of a file: "claims_mine.py::my.claim", or the file alone if it states only one."""
+    file, _, wanted = identifier.partition("::")
+    if not file.endswith(".py"):
+        return claims.lookup(identifier)
+    found = load_claims(file)
+    if not wanted and len(found) == 1:
+        return next(iter(found.values()))
+    if wanted not in found:
+        raise ClaimError(f"{file} states no claim {wanted!r}, expected {file}::ID with one of {', '.join(found)}")
+    return found[wanted]
