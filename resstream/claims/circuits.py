@@ -72,6 +72,17 @@ SUMMARY = f"a summary of {FRAMEWORK}"
 ANNOTATED = "The Annotated Transformer, Circuit Framework Edition"
 
 MODEL = AttentionOnly("L", "H", "d", "h", "V")
+
+
+def given_patterns(layers, heads):
+    """Models whose patterns are given: positions and biases, which act on the patterns alone, are left out."""
+    return AttentionOnly(layers, heads, "d", "h", "V", base=None, biased=False)
+
+
+PATTERNS = Stack("L", Stack("H", Causal("n")))
+GIVEN = {"model": given_patterns("L", "H"), "tokens": Tokens("n", "V"), "patterns": PATTERNS}
+
+
 RANGES = {
     "L": range(1, 3),
     "H": range(1, 3),
@@ -123,8 +134,8 @@ def for_heads(M):
 
 @claim(
     "circuits.path_expansion",
-    over={"model": MODEL, "tokens": Tokens("n", "V"), "patterns": Stack("L", Stack("H", Causal("n")))},
-    sizes=ranges("HdhVn", L=range(1, 4)),
+    over=GIVEN,
+    sizes=ranges("HdVn", L=range(1, 4), h=range(1, 3)),
     source=f"{PAGE}, Theorem 3",
 )
 def circuits_path_expansion(model, tokens, patterns):
@@ -167,8 +178,8 @@ def circuits_one_path_per_subset_of_heads(L, H):
 
 @claim(
     "circuits.path_order_of_values",
-    over={"model": MODEL, "tokens": Tokens("n", "V"), "patterns": Stack("L", Stack("H", Causal("n")))},
-    sizes=ranges("HdhVn", L=range(2, 3)),
+    over=GIVEN,
+    sizes=ranges("HdVn", L=range(2, 3), h=range(1, 3)),
     source="Theorem 3 with the order of the other convention",
     expect="fails",
 )
@@ -210,11 +221,11 @@ def circuits_removal_is_sum_of_paths(model, tokens):
 @claim(
     "circuits.removal_with_frozen_patterns",
     over={
-        "model": AttentionOnly(2, "H", "d", "h", "V"),
+        "model": given_patterns(2, "H"),
         "tokens": Tokens("n", "V"),
         "patterns": Stack(2, Stack("H", Causal("n"))),
     },
-    sizes=ranges("HdhVn"),
+    sizes=ranges("HdVn", h=range(1, 3)),
     source=f"{PAGE}, Theorem 3",
 )
 def circuits_removal_with_frozen_patterns(model, tokens, patterns):
@@ -235,8 +246,8 @@ def silenced(model, layer):
 
 @claim(
     "circuits.direct_path_is_bigram",
-    over={"model": MODEL, "tokens": Tokens("n", "V"), "patterns": Stack("L", Stack("H", Causal("n")))},
-    sizes=MODEL_SIZES,
+    over=GIVEN,
+    sizes=ranges("LHdVn", h=range(1, 3)),
     source=f"{PAGE}, after Theorem 3; {TEXTBOOK}, Reading and writing; {ANNOTATED}, 14",
 )
 def circuits_direct_path_is_bigram(model, tokens, patterns):
@@ -312,11 +323,11 @@ def circuits_logits_proportional_to_log_probabilities(logits):
 @claim(
     "circuits.one_layer_is_bigram_plus_skip_trigrams",
     over={
-        "model": AttentionOnly(1, "H", "d", "h", "V"),
+        "model": given_patterns(1, "H"),
         "tokens": Tokens("n", "V"),
         "patterns": Stack("H", Causal("n")),
     },
-    sizes=ranges("HdhVn"),
+    sizes=ranges("HdVn", h=range(1, 3)),
     source=f"{ANNOTATED}, 15.1; {SUMMARY}",
 )
 def circuits_one_layer_is_bigram_plus_skip_trigrams(model, tokens, patterns):
@@ -439,8 +450,8 @@ def previous_token(n, like):
 
 @claim(
     "two_layer.key_contains_predecessor",
-    over={"model": AttentionOnly(2, 1, "d", "h", "V"), "tokens": Tokens("n", "V"), "patterns": Stack(2, Causal("n"))},
-    sizes=ranges("dhV", n=range(2, 5)),
+    over={"model": given_patterns(2, 1), "tokens": Tokens("n", "V"), "patterns": Stack(2, Causal("n"))},
+    sizes=ranges("dV", n=range(2, 5), h=range(1, 3)),
     source=f"{PAGE}, Proposition 5",
 )
 def two_layer_key_contains_predecessor(model, tokens, patterns):
@@ -538,15 +549,20 @@ def induction_score_is_entry_of_target_and_query(E, W_OV, W_QK, tokens):
 
 @claim(
     "circuits.head_writes_sum",
-    over={"model": MODEL, "tokens": Tokens("n", "V")},
-    sizes=MODEL_SIZES,
+    over=GIVEN,
+    sizes=ranges("LHdVn", h=range(1, 3)),
     source=f"{PAGE}, Definition 4; {ANNOTATED}, 13.1",
 )
-def circuits_head_writes_sum(model, tokens):
+def circuits_head_writes_sum(model, tokens, patterns):
     """The final stream is the embedding plus what every head of every layer wrote, and so are the logits, through U."""
     x0 = tokens @ model.embedding
-    run = model.run(x0)
-    writes = [write[..., h, :, :] for write in run.writes for h in range(model.heads)]
+    run = model.run(x0, patterns=stacked(patterns))
+    ov = model.ov_circuits
+    writes = [
+        A @ state @ ov[..., layer, h, :, :]
+        for layer, (state, heads) in enumerate(zip(run.states[:-1], patterns, strict=True))
+        for h, A in enumerate(heads)
+    ]
     return every(
         equal(run.states[-1], add([x0, *writes])),
         equal(run.logits, add([part @ model.unembedding for part in (x0, *writes)])),
@@ -732,7 +748,7 @@ def same_in_other_basis(model, tokens, patterns, change):
     return every(*scores, equal(runs[1].logits, runs[0].logits))
 
 
-IN_BASIS = {"model": MODEL, "tokens": Tokens("n", "V"), "patterns": Stack("L", Stack("H", Causal("n")))}
+IN_BASIS = {"model": MODEL, "tokens": Tokens("n", "V"), "patterns": PATTERNS}
 
 
 @claim(
@@ -1059,7 +1075,12 @@ def unheard(model, P, *readers):
 SUBSPACES = {"model": AttentionOnly(2, "H", "d", "h", "V"), "tokens": Tokens("n", "V"), "P": Projection("d")}
 
 
-@claim("subspaces.keys_unchanged", over=SUBSPACES, sizes=ranges("HdhVn"), source=f"{PAGE}, Proposition 4")
+@claim(
+    "subspaces.keys_unchanged",
+    over=SUBSPACES,
+    sizes=ranges("Hdh", V=range(2, 3), n=range(1, 3)),
+    source=f"{PAGE}, Proposition 4",
+)
 def subspaces_keys_unchanged(model, tokens, P):
     """If W_OV W_K = 0 for every layer-0 head, a layer-1 head's keys are the same from x_1 as from x_0."""
     model = unheard(model, P, "W_K")
@@ -1067,7 +1088,12 @@ def subspaces_keys_unchanged(model, tokens, P):
     return equal(model.keys(1, model.run(x0).states[1]), model.keys(1, x0))
 
 
-@claim("subspaces.queries_unchanged", over=SUBSPACES, sizes=ranges("HdhVn"), source=f"{PAGE}, Proposition 4")
+@claim(
+    "subspaces.queries_unchanged",
+    over=SUBSPACES,
+    sizes=ranges("Hdh", V=range(2, 3), n=range(1, 3)),
+    source=f"{PAGE}, Proposition 4",
+)
 def subspaces_queries_unchanged(model, tokens, P):
     """If W_OV W_Q = 0 for every layer-0 head, a layer-1 head's queries are the same from x_1 as from x_0."""
     model = unheard(model, P, "W_Q")
@@ -1075,7 +1101,12 @@ def subspaces_queries_unchanged(model, tokens, P):
     return equal(model.queries(1, model.run(x0).states[1]), model.queries(1, x0))
 
 
-@claim("subspaces.pattern_unchanged", over=SUBSPACES, sizes=ranges("HdhVn"), source=f"{PAGE}, Proposition 4")
+@claim(
+    "subspaces.pattern_unchanged",
+    over=SUBSPACES,
+    sizes=ranges("Hdh", V=range(2, 3), n=range(1, 3)),
+    source=f"{PAGE}, Proposition 4",
+)
 def subspaces_pattern_unchanged(model, tokens, P):
     """If both products vanish, a layer-1 head has the same pattern with and without layer 0's output."""
     model = unheard(model, P, "W_K", "W_Q")

@@ -322,7 +322,7 @@ def identity_path_gradient_survives(g, Js, growth, norm):
 
     Proof: ||g + g J|| >= ||g|| - ||g J||, layer by layer. The branches are scaled to norms a_k = s/(1 + s), s >= 0.
     """
-    arrived, kept = g, 1
+    arrived, kept = g, ones((1, 1), like=g)
     for k, J in enumerate(Js):
         size = growth[..., k : k + 1] / (1 + growth[..., k : k + 1])
         length = operator_norm(J, norm)
@@ -339,7 +339,7 @@ def identity_path_gradient_survives(g, Js, growth, norm):
 )
 def identity_path_gradient_bounded(g, Js, norm):
     """In every norm, a residual stack makes a gradient longer by the factor prod (1 + ||J_k||) at most."""
-    arrived, growth = g, 1
+    arrived, growth = g, ones((1, 1), like=g)
     for J in Js:
         arrived = arrived + arrived @ J
         growth = growth * (1 + operator_norm(J, norm))
