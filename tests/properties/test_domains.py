@@ -35,6 +35,7 @@ DOMAINS = {
     "PositiveSemidefinite": domains.PositiveSemidefinite("n"),
     "Symmetric": domains.Symmetric("n"),
     "Invertible": domains.Invertible("n"),
+    "Projection": domains.Projection("n"),
     "Scalar": domains.Scalar(0, 1),
     "Whole": domains.Whole(2, 9),
     "Tokens": domains.Tokens("n", "d"),
@@ -47,7 +48,8 @@ def trivial():
 
 
 def claim_over(domain):
-    return Claim("trial", {"x": domain}, trivial, sizes={name: range(k, k + 1) for name, k in SIZES.items()})
+    named = Claim("trial", {"x": domain}, trivial).size_ranges()
+    return Claim("trial", {"x": domain}, trivial, sizes={name: range(SIZES[name], SIZES[name] + 1) for name in named})
 
 
 def sums_to_one(x):
@@ -72,6 +74,7 @@ MEMBERS = {
     "PositiveSemidefinite": lambda x: np.all(x == x.T) and all(principal_minors(x)),
     "Symmetric": lambda x: x.shape == (3, 3) and np.all(x == x.T),
     "Invertible": lambda x: x.shape == (3, 3) and determinant(x) != 0,
+    "Projection": lambda x: x.shape == (3, 3) and np.all(x @ x == x),
     "Scalar": lambda x: x.shape == (1, 1) and 0 <= x[0, 0] <= 1,
     "Whole": lambda x: x.shape == (1, 1) and 2 <= x[0, 0] <= 9 and x[0, 0].q == 1,
     "Tokens": lambda x: x.shape == (3, 5) and sums_to_one(x) and np.all((x == 0) | (x == 1)),
@@ -253,6 +256,47 @@ def test_a_scalar_beyond_its_ends_stands_for_the_end():
         assert values == [0, fmpq(1, 4) if system is RATIONAL else 0.25, 1]
 
 
+def test_projections_of_every_rank_are_reached():
+    claim = claim_over(domains.Projection("n"))
+    raw = engines.random_batch(claim, np.random.default_rng(0), 200)
+    ranks = {
+        int(sum(np.diagonal(claim.build(raw.at(k), RATIONAL)["x"]))) for k in range(200)
+    }  # of idempotents: the trace
+    assert ranks == {0, 1, 2, 3}
+
+
+def test_an_invertible_pair_is_a_matrix_and_its_exact_inverse():
+    claim = claim_over(domains.InvertiblePair("n"))
+    raw = engines.random_batch(claim, np.random.default_rng(0), 30)
+    for index in range(30):
+        matrix, inverse = claim.build(raw.at(index), RATIONAL)["x"]
+        assert np.all(matrix @ inverse == np.eye(3, dtype=int))
+        assert np.all(inverse @ matrix == np.eye(3, dtype=int))
+
+
+def test_a_count_is_the_size_itself():
+    claim = claim_over(domains.Count("d"))
+    raw = engines.random_batch(claim, np.random.default_rng(0), 4)
+    assert claim.build(raw)["x"] == claim.build(raw.at(0), RATIONAL)["x"] == SIZES["d"]
+
+
+@pytest.mark.parametrize("biased", [True, False])
+def test_an_attention_only_model_has_the_shapes_that_its_sizes_name(biased):
+    """In a batch and alone; the batch's logits are those of its models one by one."""
+    claim = claim_over(domains.AttentionOnly("L", 3, "d", 2, "n", biased=biased))
+    raw = engines.random_batch(claim, np.random.default_rng(0), 6)
+    models = claim.build(raw)["x"]
+    assert models.W_Q.shape == (6, 2, 3, 5, 2)
+    assert models.embedding.shape == (6, 3, 5)
+    assert np.any(models.b_K != 0) == biased
+    batch = models.forward(np.array([0, 2, 1])).logits
+    for index in range(6):
+        model = claim.build(raw.at(index))["x"]
+        assert (model.layers, model.heads, model.base) == (2, 3, 10_000)
+        logits = model.forward(np.array([0, 2, 1])).logits
+        assert np.all(np.abs(logits - batch[index]) <= 2**-40 * np.abs(batch[index]).max())
+
+
 def test_every_wider_domain_holds_the_narrower_one():
     wider = {name: type(domain.wider()).__name__ for name, domain in DOMAINS.items() if domain.wider() is not None}
     assert wider == {
@@ -270,6 +314,7 @@ def test_every_wider_domain_holds_the_narrower_one():
         "PositiveSemidefinite": "Symmetric",
         "Symmetric": "Matrix",
         "Invertible": "Matrix",
+        "Projection": "Matrix",
         "Scalar": "Scalar",
         "Stack": "Stack",
     }
