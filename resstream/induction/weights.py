@@ -64,7 +64,7 @@ def save_arrays(path: Path, kind: str, settings: Settings, arrays: Mapping[str, 
 def load_arrays(path: Path, kind: str) -> tuple[Settings, dict[str, Array], dict[str, Any]]:
     """Read what `save_arrays` wrote: settings, arrays, header. Anything else raises WeightsError."""
     try:
-        with np.load(path, allow_pickle=False) as file:
+        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
         header = json.loads(str(arrays.pop("header")))
         found = (header["format"], header["kind"])
