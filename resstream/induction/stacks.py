@@ -109,6 +109,7 @@ class StackGradient:
 
 def stack_loss(x0: Array, blocks: Sequence[Block], readout: Array, placement: Placement) -> Array:
     """Mean over tokens of the inner product of `readout` (..., n, d) with LayerNorm of the last state: (..., 1, 1)."""
+    _require(placement)
     x = x0
     for block in blocks:
         x = _forward(x, block, placement)
@@ -117,6 +118,7 @@ def stack_loss(x0: Array, blocks: Sequence[Block], readout: Array, placement: Pl
 
 def stack_gradient(x0: Array, blocks: Sequence[Block], readout: Array, placement: Placement) -> StackGradient:
     """The gradient of `stack_loss` at x_0 (..., n, d) and at every weight."""
+    _require(placement)
     states = [x0]
     for block in blocks:
         states.append(_forward(states[-1], block, placement))
@@ -130,7 +132,6 @@ def stack_gradient(x0: Array, blocks: Sequence[Block], readout: Array, placement
 
 
 def _forward(x: Array, block: Block, placement: Placement) -> Array:
-    _require(placement)
     return pre_ln_block(x, block) if placement == "pre" else post_ln_block(x, block)
 
 
