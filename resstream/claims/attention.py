@@ -7,14 +7,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from resstream.arithmetic import amax, amin, exp, eye, jacobian, square, total, where
+from resstream.arithmetic import amax, amin, exp, eye, jacobian, ones, sqrt, square, total, where
 from resstream.claim import at_least, at_most, claim, equal, every, more_than
 from resstream.domains import Heads, Matrix, Norm, Permutation, Positive, ReluLayer, Scores, Vector
 from resstream.reference import (
     LINF,
     Block,
     attention,
-    attention_scores,
     attention_weights,
     causal_mask,
     concatenated_attention,
@@ -143,7 +142,7 @@ def attention_kernel_smoother(Q, K, V):
     """Attention is the Nadaraya-Watson smoother of the kernel exp(<q, k>/sqrt h): kernel-weighted values over the mass
     of the kernel.
     """
-    kernel = exp(attention_scores(Q, K))
+    kernel = exp(Q @ K.mT / sqrt(Q.shape[-1] * ones((1, 1), like=Q)))
     return equal(attention(Q, K, V), kernel @ V / total(kernel))
 
 

@@ -773,10 +773,15 @@ def circuits_any_basis(model, tokens, patterns, change):
     return same_in_other_basis(model, tokens, patterns, change)
 
 
+def rotated_is_not_constant(x, R):
+    """The rotated token is no multiple of the all-ones vector."""
+    return more_than(total(square(centre(x @ R))), 0)
+
+
 @claim(
     "circuits.no_privileged_basis_with_layer_norm",
     over={"x": NonConstant("d"), "R": Orthogonal("d"), "U": Matrix("d", "V")},
-    assuming=(lambda x, R: more_than(total(square(centre(x @ R))), 0),),
+    assuming=(rotated_is_not_constant,),
     sizes={"d": range(2, 5), "V": range(1, 4)},
     source=f"{READING}; {SUMMARY} (without the condition that the model has no LayerNorm)",
     expect="fails",
@@ -831,12 +836,22 @@ def composition_scale_free(first, second, a, b):
     return equal(composition_score(a * first, b * second), composition_score(first, second))
 
 
+def first_writes_inside(first, P):
+    """Something of the first matrix is written into the subspace of P."""
+    return more_than(total_entry(square(first @ P)), 0)
+
+
+def second_reads_outside(second, P):
+    """Something of the second matrix is read from outside the subspace of P."""
+    return more_than(total_entry(square(second - P @ second)), 0)
+
+
 @claim(
     "composition.zero_iff_product_is_zero",
     over={**PAIR, "P": Projection("e")},
     assuming=(
-        lambda first, P: more_than(total_entry(square(first @ P)), 0),
-        lambda second, P: more_than(total_entry(square(second - P @ second)), 0),
+        first_writes_inside,
+        second_reads_outside,
     ),
     sizes={**PAIR_SIZES, "e": range(2, 4)},
     source=f"{PAGE}, Proposition 4",
@@ -901,12 +916,22 @@ def composition_at_least_baseline(first, second):
     return at_least(square(composition_score(first, second)) * first.shape[-1], 1)
 
 
+def columns_inside(M, P):
+    """Something of M has its columns in the subspace of P."""
+    return more_than(total_entry(square(P @ M)), 0)
+
+
+def rows_outside(N, P):
+    """Something of N has its rows outside the subspace of P."""
+    return more_than(total_entry(square(N - N @ P)), 0)
+
+
 @claim(
     "composition.column_space_against_row_space",
     over={"M": Matrix("d", "d"), "N": Matrix("d", "d"), "P": Projection("d")},
     assuming=(
-        lambda M, P: more_than(total_entry(square(P @ M)), 0),
-        lambda N, P: more_than(total_entry(square(N - N @ P)), 0),
+        columns_inside,
+        rows_outside,
     ),
     sizes={"d": range(2, 4)},
     source=f"{ANNOTATED}, 18 and 18.2",
@@ -1244,10 +1269,15 @@ def attribution_direct_logit(parts, U, gain, bias, output_bias, epsilon):
     return equal(direct_logit_attribution(parts, U, gain, bias, output_bias, epsilon).total(), logits)
 
 
+def stream_is_not_constant(parts):
+    """The sum of the parts is no multiple of the all-ones vector."""
+    return more_than(total(square(centre(add(parts)))), 0)
+
+
 @claim(
     "attribution.own_scale",
     over={"parts": Stack("S", NonConstant("d")), "U": Matrix("d", "V")},
-    assuming=(lambda parts: more_than(total(square(centre(add(parts)))), 0),),
+    assuming=(stream_is_not_constant,),
     sizes={"S": range(2, 4), "d": range(2, 4), "V": range(1, 3)},
     source=f"a tempting simplification of {TEXTBOOK}, Decomposing the output, exactly",
     expect="fails",
@@ -1331,10 +1361,15 @@ def copying_score_range(E, W_V, W_O, U):
     )
 
 
+def score_is_positive(E, W_V, W_O, U):
+    """The copying score is positive: it has the sign of the trace of the full OV circuit."""
+    return more_than(trace(W_O @ U @ E @ W_V), 0)
+
+
 @claim(
     "copying.positive_score_raises_every_token",
     over=TOKEN_CIRCUIT,
-    assuming=(lambda E, W_V, W_O, U: more_than(trace(W_O @ U @ E @ W_V), 0),),
+    assuming=(score_is_positive,),
     sizes=TOKEN_SIZES,
     source=f"{SUMMARY} (the eigenvalues as a copying detector)",
     expect="fails",
