@@ -1,0 +1,222 @@
+"""The MLP, its key-value form and the two blocks, against Definition 1 written out in scalars."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from flint import arb
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from resstream.arithmetic import RATIONAL, Array, Ball, exact, relu, square, total
+from resstream.reference import (
+    MLP,
+    Block,
+    Head,
+    causal_mask,
+    layer_norm,
+    mlp,
+    mlp_key_values,
+    multi_head_attention,
+    plain_stack,
+    post_ln_block,
+    pre_ln_block,
+    pre_ln_sublayers,
+    residual_stack,
+    rms_norm,
+    sublayers,
+)
+
+BALL = Ball(192)
+ENTRIES = st.integers(-16, 16).map(lambda k: k / 8)
+
+
+def matrices(rows: int, columns: int, *batch: int) -> st.SearchStrategy[Array]:
+    return arrays(np.float64, (*batch, rows, columns), elements=ENTRIES, fill=st.nothing())
+
+
+# ---- the MLP ----------------------------------------------------------------
+
+
+@given(x=matrices(3, 5, 2), W_1=matrices(5, 7), b_1=matrices(1, 7), W_2=matrices(7, 5), b_2=matrices(1, 5))
+def test_the_mlp_is_rounding_away_from_the_ball_and_from_its_key_value_form(
+    x: Array, W_1: Array, b_1: Array, W_2: Array, b_2: Array, assert_rounding_only: Callable
+) -> None:
+    for form in (mlp, mlp_key_values):
+        assert_rounding_only(lambda x, *weights, form=form: form(x, MLP(*weights)), x, W_1, b_1, W_2, b_2)
+    exactly = MLP(*(RATIONAL.array(W) for W in (W_1, b_1, W_2, b_2)))
+    assert (mlp(RATIONAL.array(x), exactly) == mlp_key_values(RATIONAL.array(x), exactly)).all()
+
+
+def assert_gates_are_rectified(implementation: Callable[[Array, MLP], Array]) -> None:
+    """One neuron on, one off, one at the kink, and a bias on either side."""
+    weights = MLP(*(RATIONAL.array(W) for W in ([[1, -1, 2]], [[0, 0, -4]], [[1, 10], [2, 20], [3, 30]], [[5, -5]])))
+    expected = RATIONAL.array([[7, 15], [5, -5], [7, 15]])
+    assert (implementation(RATIONAL.array([[2], [0], [-1]]), weights) == expected).all(), "the gates are wrong"
+
+
+def test_gates_are_rectified() -> None:
+    assert_gates_are_rectified(mlp)
+    assert_gates_are_rectified(mlp_key_values)
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        lambda x, w: (x @ w.W_1 + w.b_1) @ w.W_2 + w.b_2,
+        lambda x, w: relu(x @ w.W_1) @ w.W_2 + w.b_2,
+        lambda x, w: relu(x @ w.W_1 + w.b_1) @ w.W_2,
+        lambda x, w: relu((x @ w.W_1 + w.b_1) @ w.W_2 + w.b_2),
+    ],
+    ids=["no ReLU", "no inner bias", "no outer bias", "ReLU at the end"],
+)
+def test_faults_in_the_mlp_are_caught(fault: Callable[[Array, MLP], Array]) -> None:
+    with pytest.raises(AssertionError, match="the gates are wrong"):
+        assert_gates_are_rectified(fault)
+
+
+# ---- blocks, against scalars ------------------------------------------------
+
+
+def small_block(seed: int) -> tuple[Block, Array]:
+    """Three tokens of width 5, two heads of widths 2 and 3, an MLP of width 7, in balls."""
+    rng = np.random.default_rng(seed)
+
+    def draw(rows: int, columns: int) -> Array:
+        return BALL.array(rng.integers(-8, 9, (rows, columns)) / 8)
+
+    heads = [Head(*(draw(5, h) for _ in range(3)), draw(h, 5), draw(1, h), draw(1, h)) for h in (2, 3)]
+    return Block(heads, MLP(draw(5, 7), draw(1, 7), draw(7, 5), draw(1, 5))), draw(3, 5)
+
+
+def scalar_product(x: list[arb], W: Array) -> list[arb]:
+    return [sum((x[i] * W[i, j] for i in range(len(x))), arb(0)) for j in range(W.shape[1])]
+
+
+def scalar_norm(x: list[arb]) -> list[arb]:
+    mean = sum(x, arb(0)) / len(x)
+    deviation = (sum(((entry - mean) ** 2 for entry in x), arb(0)) / len(x)).sqrt()
+    return [(entry - mean) / deviation for entry in x]
+
+
+def scalar_attention(X: list[list[arb]], heads: list[Head]) -> list[list[arb]]:
+    out = []
+    for i in range(len(X)):
+        written = [arb(0)] * len(X[0])
+        for head in heads:
+            width = head.W_Q.shape[1]
+            q = [a + b for a, b in zip(scalar_product(X[i], head.W_Q), head.b_Q[0], strict=True)]
+            weights = []
+            for j in range(i + 1):
+                k = [a + b for a, b in zip(scalar_product(X[j], head.W_K), head.b_K[0], strict=True)]
+                weights.append((sum((a * b for a, b in zip(q, k, strict=True)), arb(0)) / arb(width).sqrt()).exp())
+            values = [scalar_product(X[j], head.W_V @ head.W_O) for j in range(i + 1)]
+            for c in range(len(written)):
+                written[c] += sum((w * v[c] for w, v in zip(weights, values, strict=True)), arb(0)) / sum(
+                    weights, arb(0)
+                )
+        out.append(written)
+    return out
+
+
+def scalar_mlp(X: list[list[arb]], weights: MLP) -> list[list[arb]]:
+    out = []
+    for x in X:
+        inner = [(a + b).max(arb(0)) for a, b in zip(scalar_product(x, weights.W_1), weights.b_1[0], strict=True)]
+        out.append([a + b for a, b in zip(scalar_product(inner, weights.W_2), weights.b_2[0], strict=True)])
+    return out
+
+
+def scalar_sum(X: list[list[arb]], Y: list[list[arb]]) -> list[list[arb]]:
+    return [[a + b for a, b in zip(x, y, strict=True)] for x, y in zip(X, Y, strict=True)]
+
+
+Step = Callable[..., Array]
+
+
+def assert_is_pre_ln(implementation: Step, assert_same_balls: Callable) -> None:
+    with BALL.working():
+        for seed in range(3):
+            block, X = small_block(seed)
+            stream = X.tolist()
+            stream = scalar_sum(stream, scalar_attention([scalar_norm(x) for x in stream], list(block.heads)))
+            stream = scalar_sum(stream, scalar_mlp([scalar_norm(x) for x in stream], block.mlp))
+            assert_same_balls(implementation(X, block, causal_mask(3)), np.array(stream, dtype=object))
+
+
+def assert_is_post_ln(implementation: Step, assert_same_balls: Callable) -> None:
+    with BALL.working():
+        for seed in range(3):
+            block, X = small_block(seed)
+            stream = X.tolist()
+            stream = [scalar_norm(x) for x in scalar_sum(stream, scalar_attention(stream, list(block.heads)))]
+            stream = [scalar_norm(x) for x in scalar_sum(stream, scalar_mlp(stream, block.mlp))]
+            assert_same_balls(implementation(X, block, causal_mask(3)), np.array(stream, dtype=object))
+
+
+def test_the_blocks_are_definition_1(assert_same_balls: Callable) -> None:
+    assert_is_pre_ln(pre_ln_block, assert_same_balls)
+    assert_is_post_ln(post_ln_block, assert_same_balls)
+
+
+def parallel_block(X: Array, block: Block, mask: Array) -> Array:
+    return X + multi_head_attention(layer_norm(X), block.heads, mask) + mlp(layer_norm(X), block.mlp)
+
+
+def double_counting_block(X: Array, block: Block, mask: Array) -> Array:
+    written = X + multi_head_attention(layer_norm(X), block.heads, mask)  # already contains the stream
+    X = X + written
+    return X + mlp(layer_norm(X), block.mlp)
+
+
+def normed_skip_block(X: Array, block: Block, mask: Array) -> Array:
+    X = layer_norm(X)
+    X = layer_norm(X + multi_head_attention(X, block.heads, mask))
+    return X + mlp(X, block.mlp)
+
+
+@pytest.mark.parametrize("fault", [parallel_block, double_counting_block, normed_skip_block, post_ln_block])
+def test_other_blocks_are_told_from_pre_ln(fault: Step, assert_same_balls: Callable) -> None:
+    with pytest.raises(AssertionError, match="excludes zero"):
+        assert_is_pre_ln(fault, assert_same_balls)
+
+
+@pytest.mark.parametrize("fault", [parallel_block, double_counting_block, normed_skip_block, pre_ln_block])
+def test_other_blocks_are_told_from_post_ln(fault: Step, assert_same_balls: Callable) -> None:
+    with pytest.raises(AssertionError, match="excludes zero"):
+        assert_is_post_ln(fault, assert_same_balls)
+
+
+def test_blocks_as_stacks_of_their_sublayers(assert_same_balls: Callable) -> None:
+    with BALL.working():
+        block, X = small_block(3)
+        mask = causal_mask(3)
+        states, writes = residual_stack(pre_ln_sublayers(block, mask), X)
+        assert_same_balls(states[-1], pre_ln_block(X, block, mask))
+        assert_same_balls(X + writes[0] + writes[1], states[-1])
+        attend, feed = sublayers(block, mask)
+        after = [lambda x, f=f: layer_norm(x + f(x)) for f in (attend, feed)]
+        assert_same_balls(plain_stack(after, X)[-1], post_ln_block(X, block, mask))
+
+
+def test_a_block_takes_another_norm(assert_same_balls: Callable) -> None:
+    with BALL.working():
+        block, X = small_block(4)
+        by_rms = post_ln_block(X, block, norm=lambda x: rms_norm(x, epsilon=exact(1, 2**20)))
+        assert all(abs(entry - 5) < arb(2) ** -10 for entry in total(square(by_rms)).flat)
+        by_layer_norm = post_ln_block(X, block)
+        assert_same_balls(total(by_layer_norm), BALL.array(np.zeros((3, 1))))
+        assert_same_balls(total(square(by_layer_norm)), BALL.array(np.full((3, 1), 5)))
+
+
+@given(X=matrices(3, 5, 2), data=st.data())
+def test_a_block_is_rounding_away_from_the_ball(X: Array, data: st.DataObject, assert_rounding_only: Callable) -> None:
+    shapes = [(5, 2), (5, 2), (5, 3), (3, 5), (5, 7), (1, 7), (7, 5), (1, 5)]
+
+    def step(x: Array, *maps: Array) -> Array:
+        # Positive epsilon: the norm is smooth everywhere, so that rounding stays rounding.
+        block = Block([Head(*maps[:4])], MLP(*maps[4:]))
+        return pre_ln_block(x, block, causal_mask(3), lambda z: rms_norm(z, epsilon=exact(1)))
+
+    assert_rounding_only(step, X, *(data.draw(matrices(*shape)) for shape in shapes))
