@@ -13,6 +13,8 @@ from hypothesis import settings  # noqa: E402
 
 from resstream.falsify import profiles  # noqa: E402
 
+pytest_plugins = ["pytester"]
+
 PROFILE = os.environ.get("RESSTREAM_PROFILE", "default")
 
 for _profile, _examples in (("quick", 20), ("default", 100), ("deep", 2000)):

@@ -3,9 +3,9 @@
     python benchmarks/falsification.py [FILE] [--seeds N] [--json] [--budget N] [--no-peers] [--only ID]
 
 FILE holds one claim a line, as JSON: variables with kinds and shapes, hypotheses, two sides as expressions. Each is
-translated into a claim over the domains of resstream, by types (scalar, row vector, matrix) and by name, never by id. The
-peers see the same translated claim in float64, and are judged exactly: a "false alarm" is a violation that they report
-and exact arithmetic denies.
+translated into a claim over the domains of resstream, by types (scalar, row vector, matrix) and by name, never by id.
+The peers see the same translated claim in float64, and are judged exactly: a "false alarm" is a violation that they
+report and exact arithmetic denies.
 """
 
 from __future__ import annotations

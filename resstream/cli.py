@@ -1,11 +1,11 @@
-"""The command line: `resstream check`, `list`, `show`, and what later modules add."""
+"""The command line: `resstream check`, `list`, `show`, `falsify`, `replay`, and what later modules add."""
 
 from __future__ import annotations
 
 import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 # Before NumPy is imported: matrices here are small, and workers must not fight over the cores.
@@ -204,3 +204,104 @@ def _described(claim: Claim) -> dict[str, Any]:
 def _shown_range(values: range) -> str:
     step = f":{values.step}" if values.step != 1 else ""
     return f"{values[0]}..{values[-1]}{step}"
+
+
+# ---- falsify and replay -----------------------------------------------------
+
+REFUTED, UNDECIDED = 1, 3  # exit statuses; 0 is "survived"
+
+Claims = Annotated[str, typer.Argument(metavar="ID", help="A claim id, or FILE.py::ID for a claim of your own.")]
+
+
+@app.command()
+def falsify(
+    identifier: Claims,
+    lhs: Annotated[str | None, typer.Option(metavar="EXPR", help="Another left side (may use lhs, rhs).")] = None,
+    rhs: Annotated[str | None, typer.Option(metavar="EXPR", help="Another right side (may use lhs, rhs).")] = None,
+    without: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Drop a hypothesis.")] = None,
+    over: Annotated[list[str] | None, typer.Option(metavar="NAME=DOMAIN", help="Another domain: A=Causal(n).")] = None,
+    sizes: Annotated[list[str] | None, typer.Option(metavar="NAME=RANGE", help="Another range: n=2:6.")] = None,
+    budget: Annotated[int, typer.Option(min=1, help="Evaluations.")] = 200_000,
+    seconds: Annotated[float | None, typer.Option(min=0.01, help="A limit in time.")] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of every random stream.")] = 0,
+    workers: Annotated[int, typer.Option(min=1, help="Processes; the result is the same for any number.")] = 1,
+    save: Annotated[str | None, typer.Option(metavar="DIR", help="Write the counterexample into a directory.")] = None,
+    memory: Annotated[bool, typer.Option(help="Try counterexamples of earlier runs first, and keep new ones.")] = True,
+    as_json: Json = False,
+) -> None:
+    """Try to refute a claim, as it stands or modified, and print the smallest counterexample found.
+
+    Exit status: 0 survived, 1 refuted, 2 bad usage, 3 neither (gave up, vacuous, or evaluating the claim raised).
+    """
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    from resstream.falsify import report, run, variants
+    from resstream.falsify.memory import DIRECTORY
+
+    changes = {"over": _named("--over", over), "sizes": _named("--sizes", sizes)}
+    claim = variants.vary(variants.find(identifier), lhs=lhs, rhs=rhs, without=without or (), **changes)
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=notes, transient=True, disable=not notes.is_terminal) as progress:
+        task = progress.add_task("searching", total=budget)
+        verdict = run.falsify(
+            claim,
+            budget,
+            seed,
+            workers,
+            seconds=seconds,
+            memory=DIRECTORY if memory else None,
+            save=save,
+            progress=lambda chunk: progress.update(task, advance=chunk.size, description=chunk.engine),
+        )
+    if as_json:
+        print_json(report.verdict_json(verdict))
+    else:
+        if verdict.counterexample:
+            console.print(verdict.counterexample)
+        console.print(report.verdict_text(verdict), markup=False, highlight=False, soft_wrap=True)
+    raise typer.Exit({"survived": 0, "refuted": REFUTED}.get(verdict.status, UNDECIDED))
+
+
+def _named(option: str, given: Sequence[str] | None) -> dict[str, str]:
+    """NAME=VALUE options by name."""
+    pairs = [entry.partition("=") for entry in given or ()]
+    for name, separator, value in pairs:
+        if not (name.strip() and separator and value.strip()):
+            raise ResstreamError(f"{option} {name}{separator}{value}: expected NAME=VALUE")
+    return {name.strip(): value.strip() for name, _, value in pairs}
+
+
+@app.command()
+def replay(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A counterexample as JSON.")],
+    claims_file: Annotated[
+        str | None, typer.Option("--claims", metavar="FILE.py", help="The file that states the claim; it is executed.")
+    ] = None,
+    form: Annotated[str, typer.Option("--as", help="text, latex, python, pytest or json.")] = "text",
+) -> None:
+    """Judge a counterexample again, from its file alone.
+
+    Exit status: 1 it refutes the claim, 0 it does not, 2 bad usage or a broken file, 3 it could not be decided.
+    """
+    from resstream.falsify import judge
+    from resstream.falsify.replay import replay as judged_again
+
+    counterexample = judged_again(file, claims_file)
+    forms: dict[str, Callable[[], str]] = {
+        "latex": counterexample.latex,
+        "python": counterexample.snippet,
+        "pytest": counterexample.pytest_file,
+        "json": lambda: json.dumps(counterexample.json(), indent=2),
+    }
+    outcome = counterexample.judgement.outcome
+    if form != "text" and form not in forms:
+        raise ResstreamError(f"--as {form}: expected text, {', '.join(forms)}")
+    if form != "text":
+        sys.stdout.write(forms[form]() + "\n")
+    elif outcome == judge.VIOLATED:
+        console.print(counterexample)
+    else:
+        console.print(f"{counterexample.claim.id}: this instance does not refute it ({outcome})", highlight=False)
+    if outcome != judge.VIOLATED:
+        raise typer.Exit(UNDECIDED if outcome == judge.UNDECIDED else 0)
+    raise typer.Exit(REFUTED)

@@ -1,0 +1,8 @@
+"""Attacking claims: engines, the judge, shrinking, counterexamples and their reports."""
+
+from resstream.falsify.counterexample import Counterexample, instance
+from resstream.falsify.run import falsify
+from resstream.falsify.search import Verdict
+from resstream.falsify.variants import load_claims, vary
+
+__all__ = ["Counterexample", "Verdict", "falsify", "instance", "load_claims", "vary"]

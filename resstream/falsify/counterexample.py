@@ -37,8 +37,8 @@ class Counterexample:
     """An instance that certainly violates a claim, shrunk.
 
     raw holds exact numbers; judgement the two sides (rationals where bits is None, balls elsewhere) and the relative
-    margin; largest_violation is the largest certified relative violation that was seen (as a share of |lhs| + |rhs|), at
-    `largest_raw`: a shrunk instance alone understates how false a claim is.
+    margin; largest_violation is the largest certified relative violation that was seen (as a share of |lhs| + |rhs|),
+    at `largest_raw`: a shrunk instance alone understates how false a claim is.
     """
 
     claim: Claim
@@ -254,7 +254,7 @@ def instance(claim: Claim, sizes: Mapping[str, Any], options: Mapping[str, Any],
 
 
 def raw_from_json(claim: Claim, data: Any) -> Raw:
-    """The exact raw instance of a claim that was written by `raw_to_json`; ClaimError where it does not fit the claim."""
+    """The exact raw instance of a claim that `raw_to_json` wrote; ClaimError where it does not fit the claim."""
     sizes, options, arrays = (_mapping(data, key) for key in ("sizes", "options", "arrays"))
     _require_names("sizes", sizes, claim.size_ranges())
     _require_names("options", options, claim.option_values())
@@ -319,7 +319,7 @@ def from_json(data: Any, claim: Claim | None = None) -> Counterexample:
     if claim is None:
         claim = claim_of(data)
     raw = raw_from_json(claim, data["raw"])
-    judgement = judge.judge(claim, raw)
+    judgement = judge.judge_exactly(claim, raw)
     largest = data.get("largest_violation")
     return Counterexample(
         claim,

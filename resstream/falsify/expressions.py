@@ -7,6 +7,7 @@ An allow-list of syntax, read by this module and never by `eval`: names, numbers
 from __future__ import annotations
 
 import ast
+import difflib
 import inspect
 from collections.abc import Callable, Mapping
 from fractions import Fraction
@@ -235,7 +236,8 @@ class _Compiler:
             raise self.refuse(node.func, "expected the plain name of a function")
         name = node.func.id
         if name not in FUNCTIONS:
-            raise self.refuse(node, f"unknown function {name!r}, expected one of {', '.join(sorted(FUNCTIONS))}")
+            near = difflib.get_close_matches(name, FUNCTIONS, n=3, cutoff=0.5) or sorted(FUNCTIONS)
+            raise self.refuse(node, f"unknown function {name!r}, expected one such as {', '.join(near)}")
         for argument in node.args:
             if isinstance(argument, ast.Starred):
                 raise self.refuse(argument, "expected no *")
@@ -259,7 +261,7 @@ class _Compiler:
         return call
 
     def _apply(self, node: ast.AST, function: Callable[..., Any], *values: Any, **named: Any) -> Any:
-        """The function's value; what it says of arguments of the wrong kind or shape becomes an error with its place."""
+        """The function's value; what it says of arguments of a wrong kind becomes an error with its place."""
         try:
             return function(*values, **named)
         except (TypeError, AttributeError) as failure:

@@ -70,6 +70,15 @@ def judge(claim: Claim, raw: Raw, precisions: tuple[int, ...] = PRECISIONS) -> J
     return verdict
 
 
+def judge_exactly(claim: Claim, raw: Raw) -> Judgement:
+    """Judge one instance in rational arithmetic, where that can tell that it violates; elsewhere as `judge` does."""
+    try:
+        verdict = _judge_in(claim, raw, RATIONAL)
+    except (ArithmeticLimit, ZeroDivisionError):
+        verdict = Judgement(UNDECIDED)
+    return verdict if verdict.outcome == VIOLATED else judge(claim, raw)
+
+
 def _judge_in(claim: Claim, raw: Raw, system: NumberSystem) -> Judgement:
     bits = system.bits if isinstance(system, Ball) else None
     with system.working():

@@ -29,7 +29,7 @@ class Memory:
         self._database.save(_key(claim), json.dumps(raw_to_json(raw), sort_keys=True).encode())
 
     def recall(self, claim: Claim) -> list[Raw]:
-        """The instances kept for a claim that fit it, in a fixed order; what is broken or does not fit is passed over."""
+        """The instances kept for a claim, in a fixed order; what is broken or does not fit is passed over."""
         found = []
         for value in sorted(self._database.fetch(_key(claim)), key=lambda value: (len(value), value))[:RECALLED]:
             try:

@@ -20,8 +20,8 @@ LARGEST_FILE = 4_000_000
 def replay(path: str | Path, claims_file: str | Path | None = None) -> Counterexample:
     """The counterexample of a file, judged anew; whether it still refutes is its `judgement.outcome`.
 
-    A claim of the library is looked up by its id. A claim of a user's file is taken from `claims_file`, which is executed
-    and must be the text that the counterexample was found with; a path inside the counterexample is never followed.
+    A claim of the library is looked up by its id. A claim of a user's file is taken from `claims_file`, which is
+    executed and must be the text that the counterexample was found with; a path inside it is never followed.
     Raises ClaimError where the file is missing, broken, not a counterexample, or does not fit its claim.
     """
     path = Path(path)

@@ -45,9 +45,9 @@ def falsify(
 ) -> Verdict:
     """Try to refute a claim with a budget of evaluations; a refutation is certified, shrunk, and in `counterexample`.
 
-    The verdict and the counterexample depend on the claim, the budget, the seed and the engines, and not on the workers.
-    seconds: a limit in time, kept even if the claim hangs. memory: a directory in which counterexamples are kept; those of
-    earlier runs are tried first. save: a directory that the counterexample is written to as soon as it is judged.
+    The verdict and the counterexample depend on the claim, the budget, the seed and the engines, not on the workers.
+    seconds: a limit in time, kept even if the claim hangs. memory: a directory in which counterexamples are kept; those
+    of earlier runs are tried first. save: a directory that the counterexample is written to as soon as it is judged.
     Whatever ended the run early is in the verdict's `notes`. Raises ClaimError for a badly stated claim.
     """
     start = time.monotonic()
@@ -88,8 +88,8 @@ def _finished(verdict: Verdict, found: Raw, seconds: float | None, save: str | P
         first.save(save)
     notes = list(verdict.notes)
     try:
-        for kind, raw in _steps(claim, found, seconds, notes):
-            best[kind] = raw
+        for step in _steps(claim, found, seconds, notes):
+            best |= [step]
     except KeyboardInterrupt:
         notes.append("interrupted while shrinking: simpler counterexamples may exist")
     counterexample = _counterexample(verdict, best)
@@ -100,7 +100,7 @@ def _finished(verdict: Verdict, found: Raw, seconds: float | None, save: str | P
 
 def _counterexample(verdict: Verdict, best: dict[str, Raw]) -> Counterexample:
     claim, tally = verdict.claim, verdict.tally
-    shrunk = judge.judge(claim, best["shrunk"])
+    shrunk = judge.judge_exactly(claim, best["shrunk"])
     worst, largest = best["worst"], judge.judge(claim, best["worst"])
     if not largest.margin < shrunk.margin:
         worst, largest = best["shrunk"], shrunk

@@ -330,7 +330,9 @@ def examine(
         nearest = int(np.argmin(np.where(clear, relative, np.inf)))
         tally._nearer(float(relative[nearest]), accepted.at(nearest))
     tally.suspects += int(np.count_nonzero(relative < 0))
-    for index in _to_judge(claim, accepted, margin, rng, by_lot):
+    # A chunk whose suspects were all cleared so far looks at fewer of the next ones.
+    most = SUSPECTS if tally.acquitted < 3 * SUSPECTS else 2
+    for index in _to_judge(claim, accepted, margin, rng, by_lot, most):
         instance = accepted.at(index)
         if judged is not None:
             digest = b"".join(values.tobytes() for values in instance.arrays.values())
@@ -366,7 +368,9 @@ def _softened(margin: Margin) -> Array:
         return margin.slack / (margin.scale + 1e-6 * usual + 1e-300)
 
 
-def _to_judge(claim: Claim, accepted: Raw, margin: Margin, rng: np.random.Generator, by_lot: int) -> list[int]:
+def _to_judge(
+    claim: Claim, accepted: Raw, margin: Margin, rng: np.random.Generator, by_lot: int, most: int
+) -> list[int]:
     """Indices to judge: the most suspicious in three orders, then some by lot, without repeats.
 
     Rounding artefacts can be many, and worse in float64 than any real violation. So the first order has those only that
@@ -376,9 +380,8 @@ def _to_judge(claim: Claim, accepted: Raw, margin: Margin, rng: np.random.Genera
     suspicious = np.flatnonzero(~(relative >= NEAR))
     orders = [_softened(margin), relative]
     ranked = [suspicious[np.argsort(order[suspicious], kind="stable")] for order in orders]
-    steady = _steady(claim, accepted, ranked, relative)
-    picked = [*steady[: SUSPECTS // 2], *(place for order in ranked for place in order[: SUSPECTS // 2])]
-    picked = picked[:SUSPECTS] if len(steady) else picked
+    certain = _steady(claim, accepted, ranked, relative)[: SUSPECTS // 2]
+    picked = [*certain, *(place for order in ranked for place in order[: most // 2])][: max(most, len(certain))]
     if by_lot:
         lots = [suspicious, np.arange(len(relative))]
         picked += [place for lot in lots if len(lot) for place in rng.choice(lot, min(len(lot), by_lot // 2), False)]

@@ -24,10 +24,10 @@ from resstream.falsify import climb, corners, judge
 JUDGED = 6
 """Candidates of a batch that are judged before it is given up."""
 
-ENUMERATED = 4096
+ENUMERATED = 2048
 """Instances of the reached shape that are enumerated or sampled for a simpler one."""
 
-SEARCHED = 1536
+SEARCHED = 1024
 """Evaluations of a climb at the next smaller shapes, where leaving out a row or a column does not do."""
 
 Cost = tuple[Any, ...]
@@ -367,7 +367,8 @@ def _simpler(values: Array) -> list[Array]:
     out += [np.rint(values * denominator) / denominator for denominator in (2, 3, 4, 5, 8, 10, 100)]
     out += [np.sign(values) * decade, np.sign(values) * decade * 10, values / 10, values * 10, values - np.sign(values)]
     # A rounded decimal is one again, and not its neighbour in the last place.
-    return [np.array([float(f"{v:.15g}") for v in row]) for row in out]
+    rounded, places = np.unique(np.stack(out), return_inverse=True)
+    return list(np.array([float(f"{v:.15g}") for v in rounded])[places.reshape(len(out), *values.shape)])
 
 
 def _single(flat: Array) -> Array:
@@ -401,14 +402,13 @@ def _in_groups(flat: Array, groups: list[Array]) -> Array:
     rows = []
     for group in groups:
         values = flat[group]
-        factors = {0.5, 2.0, 0.1, 10.0, -1.0} | {1 / abs(v) for v in values if v and math.isfinite(1 / v)}
-        scaled = [values * factor for factor in sorted(factors)]
-        for candidate in (values, *scaled):
-            for simple in (candidate, *_simpler(candidate)):
-                row = flat.copy()
-                row[group] = simple
-                rows.append(row)
-    return np.array(rows)
+        factors = {1.0, 0.5, 2.0, 0.1, 10.0, -1.0} | {1 / abs(v) for v in values if v and math.isfinite(1 / v)}
+        scaled = values * np.array(sorted(factors))[:, None]
+        simple = np.concatenate([scaled, *_simpler(scaled)])
+        block = np.repeat(flat[None], len(simple), axis=0)
+        block[:, group] = simple
+        rows.append(block)
+    return np.concatenate(rows)
 
 
 def _pairs(flat: Array) -> Array:

@@ -84,8 +84,8 @@ def vary(
 ) -> Claim:
     """A modified claim, with the changes as text; no change gives the claim itself.
 
-    lhs, rhs: expressions in the claim's variables, `lhs` and `rhs`. without: names of hypotheses to drop. over: domains,
-    as "Causal(n)". sizes: inclusive ranges, as "2:6" or "3". Raises ExpressionError (with the place) or ClaimError.
+    lhs, rhs: expressions in the claim's variables, `lhs` and `rhs`. without: names of hypotheses to drop. over: domains
+    as "Causal(n)". sizes: inclusive ranges as "2:6" or "3". Raises ExpressionError (with the place) or ClaimError.
     """
     changes = Changes(lhs, rhs, tuple(without), dict(over or {}), dict(sizes or {}))
     if not changes:
@@ -201,8 +201,10 @@ def digest_of(path: Path) -> str:
 
 
 def with_origin(claim: Claim, path: Path) -> Claim:
-    """The claim with the file that states it."""
-    return dataclasses.replace(claim, origin=Origin(claim.id, str(path), digest_of(path)))
+    """The claim with the file that states it, by its path from here where it lies below."""
+    here = Path.cwd()
+    shown = path.resolve().relative_to(here) if path.resolve().is_relative_to(here) else path
+    return dataclasses.replace(claim, origin=Origin(claim.id, shown.as_posix(), digest_of(path)))
 
 
 def load_claims(path: str | Path) -> dict[str, Claim]:
@@ -237,7 +239,7 @@ def _module(path: Path) -> ModuleType:
 
 
 def find(identifier: str) -> Claim:
-    """A claim of the library by id, or of a file: "claims_mine.py::my.claim", or the file alone if it states only one."""
+    """A claim of the library by id, or of a file: "claims_mine.py::my.claim", or the file alone if it states one."""
     file, _, wanted = identifier.partition("::")
     if not file.endswith(".py"):
         return claims.lookup(identifier)
