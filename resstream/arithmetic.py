@@ -508,7 +508,9 @@ def _larger(first: Any, second: Any) -> Any:
         return arb(first).max(arb(second))
     if _is_expression(first) or _is_expression(second):
         first, second = SYMBOLIC.array([first, second])
-        return _sympy().Max(first, second)
+        # Of anything but atoms and numbers SymPy would take long to find out which is larger.
+        simple = all(entry.is_Atom or entry.is_number for entry in (first, second))
+        return _sympy().Max(first, second, evaluate=simple)
     if isinstance(first, Unknown):
         return first.larger(second)
     if isinstance(second, Unknown):
@@ -629,7 +631,7 @@ def _slope(entry: Any) -> Any:
     slope = sympy.sympify(entry).diff(t)
     if any(jump.args[0].subs(t, 0).is_zero for jump in slope.atoms(sympy.sign, sympy.Heaviside)):
         raise Undecided("derivative asked at a kink (absolute value, maximum or ReLU of equal values)")
-    return slope.subs(t, 0)
+    return slope.xreplace({t: sympy.S.Zero})
 
 
 def frozen(x: Array) -> Array:
@@ -642,7 +644,7 @@ def frozen(x: Array) -> Array:
 def _value(entry: Any) -> Any:
     if isinstance(entry, _SERIES):
         return entry[0]
-    return entry.subs(_time(), 0) if _is_expression(entry) else entry
+    return entry.xreplace({_time(): _sympy().S.Zero}) if _is_expression(entry) else entry
 
 
 def jacobian(function: Callable[[Array], Array], x: Array) -> Array:
