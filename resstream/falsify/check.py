@@ -47,7 +47,7 @@ class Row:
 def row_of(verdict: Verdict) -> Row:
     """The row of a verdict."""
     tally = verdict.tally
-    margin = verdict.tally.judgement.margin if tally.judgement else tally.smallest_margin
+    margin = tally.judgement.margin if tally.judgement else tally.smallest_margin
     return Row(
         id=verdict.claim.id,
         expect=verdict.claim.expect,

@@ -230,10 +230,15 @@ class Counterexample:
 def _write(path: Path, text: str) -> None:
     """Write a file whole or not at all: beside it first, then renamed."""
     with tempfile.NamedTemporaryFile("w", dir=path.parent, prefix=".", suffix=".part", delete=False) as part:
-        part.write(text)
-        part.flush()
-        os.fsync(part.fileno())
-    Path(part.name).replace(path)
+        beside = Path(part.name)
+        try:
+            part.write(text)
+            part.flush()
+            os.fsync(part.fileno())
+            beside.replace(path)
+        except BaseException:  # Ctrl-C too
+            beside.unlink(missing_ok=True)
+            raise
 
 
 # ---- raw instances as text --------------------------------------------------

@@ -83,11 +83,10 @@ def _finished(verdict: Verdict, found: Raw, seconds: float | None, save: str | P
     """The verdict with its counterexample: shrunk, and with the largest violation, as far as time and Ctrl-C allow."""
     claim = verdict.claim
     best = {"shrunk": found, "worst": found}
-    first = _counterexample(verdict, best)
-    if save is not None:
-        first.save(save)
     notes = list(verdict.notes)
     try:
+        if save is not None:
+            _counterexample(verdict, best).save(save)
         for step in _steps(claim, found, seconds, notes):
             best |= [step]
     except KeyboardInterrupt:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -224,19 +224,23 @@ def search(
     except KeyboardInterrupt:
         notes.append("interrupted")
     notes += tasks.notes if tasks else []
-    tally = Tally()
-    wanted = len(chunks)
-    for number in sorted(done):
-        tally.add(done[number])
-        if done[number].finished:
-            wanted = number
-            break
+    tally, wanted = add_up(done, len(chunks))
     missing = sum(number not in done for number in range(wanted))
     if missing:
         notes.append(f"{missing} of {len(chunks)} chunks were not done")
     if tally.violating is not None and tally.judgement is None:
         tally.judgement = judge.judge(claim, tally.violating)
     return conclude(claim, tally, seed, floor, time.perf_counter() - start, tuple(notes))
+
+
+def add_up(done: Mapping[int, Tally], count: int) -> tuple[Tally, int]:
+    """The tally of the chunks done, by number up to the first that ends the search, and how many were wanted for it."""
+    tally = Tally()
+    for number in sorted(done):
+        tally.add(done[number])
+        if done[number].finished:
+            return tally, number
+    return tally, count
 
 
 def conclude(claim: Claim, tally: Tally, seed: int, floor: int, seconds: float, notes: tuple[str, ...] = ()) -> Verdict:
