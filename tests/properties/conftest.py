@@ -21,7 +21,7 @@ def _assert_within(value: Array, judged: Array, bound: Any, what: str = "") -> N
         bounds = np.broadcast_to(np.asarray(bound), value.shape)
         for index, ball in np.ndenumerate(judged):
             error = (arb(float(value[index])) - ball).abs_upper()
-            assert not error > arb(float(bounds[index])), f"{what} {index}: off by {error}, allowed {bounds[index]}"
+            assert error <= arb(float(bounds[index])), f"{what} {index}: off by {error}, allowed {bounds[index]}"
 
 
 def _assert_rounding_only(function: Callable[..., Array], *arguments: Array, factor: int = 4) -> None:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import scipy.special
 from flint import arb
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -33,6 +33,9 @@ EPS = float(np.finfo(np.float64).eps)
 SYSTEMS = pytest.mark.parametrize("system", [FLOAT64, BALL, RATIONAL], ids=lambda system: system.name)
 ENTRIES = st.integers(-16, 16).map(lambda k: k / 8)
 SCORES = ENTRIES | st.floats(-800, 800) | st.sampled_from([-1e5, 1e5, -1e300, 1e300])
+
+# A quarter of the profile's examples: each draws a hundred numbers or more, and judges them twice.
+FEWER = settings(max_examples=settings.default.max_examples // 4)
 
 
 def matrices(rows: int, columns: int, *batch: int) -> st.SearchStrategy[Array]:
@@ -215,6 +218,7 @@ def test_the_causal_mask_allows_the_past_and_the_present() -> None:
 # ---- attention and heads ----------------------------------------------------
 
 
+@FEWER
 @given(Q=matrices(5, 3, 2), K=matrices(7, 3, 2), V=matrices(7, 2, 2))
 def test_attention_is_rounding_away_from_the_ball(Q: Array, K: Array, V: Array, assert_rounding_only: Callable) -> None:
     assert_rounding_only(attention_scores, Q, K)
@@ -238,6 +242,7 @@ def test_scores_are_over_the_root_of_the_head_width() -> None:
         attention_scores(Q[:, :3], K[:, :3])
 
 
+@FEWER
 @given(X=matrices(5, 7, 2), head=heads(7, 3, 2))
 def test_a_head_is_rounding_away_from_the_ball(X: Array, head: Head, assert_within: Callable) -> None:
     mask = causal_mask(5)
@@ -255,6 +260,7 @@ def test_a_head_is_rounding_away_from_the_ball(X: Array, head: Head, assert_with
 
 
 @pytest.mark.parametrize("masked", [False, True])
+@FEWER
 @given(X=matrices(5, 7), first=heads(7, 3, 2), second=heads(7, 2, 3))
 def test_the_sum_of_heads_is_their_concatenation(
     masked: bool, X: Array, first: Head, second: Head, assert_same_balls: Callable

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from flint import arb
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -31,6 +31,9 @@ from resstream.reference import (
 BALL = Ball(192)
 ENTRIES = st.integers(-16, 16).map(lambda k: k / 8)
 
+# A quarter of the profile's examples: each draws a hundred numbers or more, and judges them twice.
+FEWER = settings(max_examples=settings.default.max_examples // 4)
+
 
 def matrices(rows: int, columns: int, *batch: int) -> st.SearchStrategy[Array]:
     return arrays(np.float64, (*batch, rows, columns), elements=ENTRIES, fill=st.nothing())
@@ -39,6 +42,7 @@ def matrices(rows: int, columns: int, *batch: int) -> st.SearchStrategy[Array]:
 # ---- the MLP ----------------------------------------------------------------
 
 
+@FEWER
 @given(x=matrices(3, 5, 2), W_1=matrices(5, 7), b_1=matrices(1, 7), W_2=matrices(7, 5), b_2=matrices(1, 5))
 def test_the_mlp_is_rounding_away_from_the_ball_and_from_its_key_value_form(
     x: Array, W_1: Array, b_1: Array, W_2: Array, b_2: Array, assert_rounding_only: Callable
@@ -210,6 +214,7 @@ def test_a_block_takes_another_norm(assert_same_balls: Callable) -> None:
         assert_same_balls(total(square(by_layer_norm)), BALL.array(np.full((3, 1), 5)))
 
 
+@FEWER
 @given(X=matrices(3, 5, 2), data=st.data())
 def test_a_block_is_rounding_away_from_the_ball(X: Array, data: st.DataObject, assert_rounding_only: Callable) -> None:
     shapes = [(5, 2), (5, 2), (5, 3), (3, 5), (5, 7), (1, 7), (7, 5), (1, 5)]

@@ -257,3 +257,36 @@ def test_rationals_are_judged_exactly() -> None:
         require_row_stochastic("A", RATIONAL.array([["0.333333333333333333333", "2/3"], [1, 0]])
                                + RATIONAL.array([["-1/3000000000000000000000", 0], [0, 0]])
                                - RATIONAL.array([["1/3000000000000000000000", 0], [0, 0]]))  # fmt: skip
+
+
+# ---- the comparisons with balls, which must be able to fail -----------------
+
+
+@pytest.mark.parametrize(
+    ("fault", "message"),
+    [
+        (lambda x: row_norms(x) * (1 + 2.0**-45), r"batch \(0,\) .*: off by"),
+        (lambda x: row_norms(x) * np.nan, r"batch \(0,\) .*: off by nan"),
+        (lambda x: np.where(np.arange(2)[:, None, None] == 1, 2, 1) * row_norms(x) if x.ndim > 2 else row_norms(x),
+         r"batch \(1,\) .*: off by"),
+        (lambda x: row_norms(x) if x.ndim > 2 else row_norms(x[::-1]), r"single \(0,\) .*: off by"),
+    ],
+    ids=["45 bits", "NaN", "one of the batch", "single only"],
+)  # fmt: skip
+def test_rounding_is_told_from_error(
+    fault: Callable[[Array], Array], message: str, assert_rounding_only: Callable
+) -> None:
+    x = np.array([[[1.0, 2, 5], [3, 1, 1]], [[2, 2, 3], [0, 1, 7]]])
+    assert_rounding_only(row_norms, x)
+    with pytest.raises(AssertionError, match=message):
+        assert_rounding_only(lambda x: row_norms(x) if x.dtype == object else fault(x), x)
+
+
+def test_equal_balls_are_told_from_unequal_and_from_unknown_ones(assert_same_balls: Callable) -> None:
+    with BALL.working():
+        third = BALL.array([[1, 2]]) / 3
+        assert_same_balls(third, 1 - third[:, ::-1])
+        with pytest.raises(AssertionError, match="excludes zero"):
+            assert_same_balls(third, third + 2.0**-100)
+        with pytest.raises(AssertionError, match="is not known well enough"):
+            assert_same_balls(third, third + arb(0, 2.0**-100))

@@ -5,7 +5,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from resstream.arithmetic import RATIONAL, Array, Ball, eye, jacobian, square
@@ -23,6 +23,9 @@ from resstream.reference import (
 
 BALL = Ball(192)
 CELLS = st.integers(-3, 3)
+
+# A quarter of the profile's examples: each draws a hundred numbers or more, and judges them twice.
+FEWER = settings(max_examples=settings.default.max_examples // 4)
 
 
 def rationals(rows: int, columns: int) -> st.SearchStrategy[Array]:
@@ -158,6 +161,7 @@ def test_the_order_is_the_row_conventions() -> None:
     assert (identity_path_product([K, J]) != identity_path_product([J, K])).any()
 
 
+@FEWER
 @given(data=st.data())
 def test_floats_and_batches_lie_by_the_ball(data: st.DataObject, assert_rounding_only: Callable) -> None:
     draws = [data.draw(st.lists(rationals(3, 3), min_size=2, max_size=2)) for _ in range(3)]
