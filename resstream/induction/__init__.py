@@ -1,0 +1,1 @@
+"""Models trained from scratch, what they do, and the published figures beside ours (see `reproduce`)."""
