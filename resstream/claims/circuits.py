@@ -478,7 +478,7 @@ def two_layer_key_contains_predecessor(model, tokens, patterns):
         "later": Tokens("m", "V"),
         "other": Tokens("m", "V"),
     },
-    sizes=ranges("HdhV", n=range(1, 3), m=range(1, 3)),
+    sizes=ranges("HhV", d=range(2, 3), n=range(1, 3), m=range(1, 3)),
     source=f"{ANNOTATED}, 17.3",
 )
 def two_layer_key_is_blind_to_successor(model, tokens, later, other):
@@ -738,34 +738,35 @@ def in_other_basis(model, forward, backward):
 
 
 def same_in_other_basis(model, tokens, patterns, change):
-    """Scores, and logits given the patterns, are what they were: so patterns and logits are, layer by layer."""
-    turned, patterns = in_other_basis(model, *change), stacked(patterns)
-    runs = [m.run(tokens @ m.embedding, patterns=patterns) for m in (model, turned)]
-    scores = [
-        equal(turned.scores(layer, runs[1].states[layer]), model.scores(layer, runs[0].states[layer]))
-        for layer in range(model.layers)
-    ]
-    return every(*scores, equal(runs[1].logits, runs[0].logits))
-
-
-IN_BASIS = {"model": MODEL, "tokens": Tokens("n", "V"), "patterns": PATTERNS}
+    """Queries and keys (before positions and biases) and, given the patterns, logits are what they were."""
+    patterns, relations = stacked(patterns), []
+    models = (model, in_other_basis(model, *change))
+    runs = [m.run(tokens @ m.embedding, patterns=patterns) for m in models]
+    for layer in range(model.layers):
+        streams = [run.states[layer][..., None, :, :] for run in runs]
+        for weights in ([m.W_Q for m in models], [m.W_K for m in models]):
+            before, after = (x @ W[..., layer, :, :, :] for x, W in zip(streams, weights, strict=True))
+            relations.append(equal(after, before))
+    return every(*relations, equal(runs[1].logits, runs[0].logits))
 
 
 @claim(
     "circuits.no_privileged_basis",
-    over={**IN_BASIS, "R": Orthogonal("d")},
-    sizes=ranges("LHdhV", n=range(1, 3)),
+    over={**GIVEN, "R": Orthogonal("d")},
+    sizes=ranges("LHdVn", h=range(1, 3)),
     source=f"{READING}; {SUMMARY}; {ANNOTATED}, 3.3",
 )
 def circuits_no_privileged_basis(model, tokens, patterns, R):
-    """Rotating every write, and every read back, leaves all scores and the logits as they are."""
+    """Rotating every write, and every read back, leaves all queries and keys, hence the patterns, and the logits as
+    they are.
+    """
     return same_in_other_basis(model, tokens, patterns, (R, R.mT))
 
 
 @claim(
     "circuits.any_basis",
-    over={**IN_BASIS, "change": InvertiblePair("d")},
-    sizes=ranges("LHdhV", n=range(1, 3)),
+    over={**GIVEN, "change": InvertiblePair("d")},
+    sizes=ranges("LHdVn", h=range(1, 3)),
     source=f"after {ANNOTATED}, 3.3",
 )
 def circuits_any_basis(model, tokens, patterns, change):
@@ -774,7 +775,7 @@ def circuits_any_basis(model, tokens, patterns, change):
 
 
 def rotated_is_not_constant(x, R):
-    """The rotated token is no multiple of the all-ones vector."""
+    """The rotated stream is no multiple of the all-ones vector."""
     return more_than(total(square(centre(x @ R))), 0)
 
 
@@ -1098,32 +1099,46 @@ def unheard(model, P, *readers):
 
 
 SUBSPACES = {"model": AttentionOnly(2, "H", "d", "h", "V"), "tokens": Tokens("n", "V"), "P": Projection("d")}
+READS = {
+    "model": given_patterns(2, "H"),
+    "tokens": Tokens("n", "V"),
+    "patterns": Stack(2, Stack("H", Causal("n"))),
+    "P": Projection("d"),
+}
+
+
+def reads_unchanged(model, name, tokens, patterns, P):
+    """What layer 1 reads by W_K or W_Q is the same from x_1 as from x_0, before biases and positions."""
+    model = unheard(model, P, name)
+    x0 = tokens @ model.embedding
+    x1 = model.run(x0, patterns=stacked(patterns)).states[1]
+    before, after = (x[..., None, :, :] @ getattr(model, name)[..., 1, :, :, :] for x in (x0, x1))
+    return equal(before, after)
 
 
 @claim(
     "subspaces.keys_unchanged",
-    over=SUBSPACES,
-    sizes=ranges("Hdh", V=range(2, 3), n=range(1, 3)),
+    over=READS,
+    sizes=ranges("HdVn", h=range(1, 3)),
     source=f"{PAGE}, Proposition 4",
 )
-def subspaces_keys_unchanged(model, tokens, P):
-    """If W_OV W_K = 0 for every layer-0 head, a layer-1 head's keys are the same from x_1 as from x_0."""
-    model = unheard(model, P, "W_K")
-    x0 = tokens @ model.embedding
-    return equal(model.keys(1, model.run(x0).states[1]), model.keys(1, x0))
+def subspaces_keys_unchanged(model, tokens, patterns, P):
+    """If W_OV W_K = 0 for every layer-0 head, a layer-1 head's keys are the same from x_1 as from x_0.
+
+    Biases and positions are put on after the product, so they need not be looked at.
+    """
+    return reads_unchanged(model, "W_K", tokens, patterns, P)
 
 
 @claim(
     "subspaces.queries_unchanged",
-    over=SUBSPACES,
-    sizes=ranges("Hdh", V=range(2, 3), n=range(1, 3)),
+    over=READS,
+    sizes=ranges("HdVn", h=range(1, 3)),
     source=f"{PAGE}, Proposition 4",
 )
-def subspaces_queries_unchanged(model, tokens, P):
+def subspaces_queries_unchanged(model, tokens, patterns, P):
     """If W_OV W_Q = 0 for every layer-0 head, a layer-1 head's queries are the same from x_1 as from x_0."""
-    model = unheard(model, P, "W_Q")
-    x0 = tokens @ model.embedding
-    return equal(model.queries(1, model.run(x0).states[1]), model.queries(1, x0))
+    return reads_unchanged(model, "W_Q", tokens, patterns, P)
 
 
 @claim(
@@ -1197,20 +1212,19 @@ def subspaces_nearly_orthogonal(A, B):
 
 @claim(
     "lens.exact_without_final_norm",
-    over={"model": MODEL, "tokens": Tokens("n", "V")},
-    sizes=MODEL_SIZES,
+    over=GIVEN,
+    sizes=ranges("LHdVn", h=range(1, 3)),
     source=f"{PAGE}, Induction heads; {TEXTBOOK}, Decomposing the output, exactly",
 )
-def lens_exact_without_final_norm(model, tokens):
+def lens_exact_without_final_norm(model, tokens, patterns):
     """Without a final norm, the logit lens after layer l gives the logits of the model that ends there."""
-    x0 = tokens @ model.embedding
-    states = model.run(x0).states
+    x0, patterns = tokens @ model.embedding, stacked(patterns)
     relations = []
-    for layer, state in enumerate(states):
+    for layer, state in enumerate(model.run(x0, patterns=patterns).states):
         cut = model
         for later in range(layer, model.layers):
             cut = silenced(cut, later)
-        relations.append(equal(logit_lens(state, model.unembedding), cut.run(x0).logits))
+        relations.append(equal(logit_lens(state, model.unembedding), cut.run(x0, patterns=patterns).logits))
     return every(*relations)
 
 
