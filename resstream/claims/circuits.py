@@ -1352,7 +1352,7 @@ TOKEN_SIZES = {"V": range(2, 5), "d": range(1, 4), "h": range(1, 3)}
 
 def circuit_has_an_eigenvalue(E, W_V, W_O, U):
     """The full OV circuit has an eigenvalue other than 0."""
-    return more_than(spectral_radius(W_O @ U @ E @ W_V), 0)
+    return more_than(spectral_radius(W_O @ U @ (E @ W_V)), 0)
 
 
 @claim(
@@ -1366,7 +1366,7 @@ def copying_score_range(E, W_V, W_O, U):
     """The copying score, the sum of the full OV circuit's eigenvalues over the sum of their moduli, is in [-1, 1]; the
     sum of the eigenvalues is the trace, the total of what attending to each token adds to its own logit.
     """
-    score, small = copying_score(E, W_V, W_O, U), W_O @ U @ E @ W_V
+    score, small = copying_score(E, W_V, W_O, U), W_O @ U @ (E @ W_V)
     own = trace(full_ov_circuit(E, W_V, W_O, U))
     return every(
         at_most(absolute(score), 1),

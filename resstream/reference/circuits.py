@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from flint import acb_mat, arb, arb_mat
 
 from resstream.arithmetic import Array, mean, sqrt, square, total, total_entry
-from resstream.errors import NotExact, ShapeError, Undecided
+from resstream.errors import ShapeError
 from resstream.reference.checks import refuse_where, require_batch, require_matrix, require_rows, values_matter
+from resstream.reference.spectrum import eigenvalue_moduli, trace
 
 
 def ov_circuit(W_V: Array, W_O: Array) -> Array:
@@ -107,31 +107,16 @@ def copying_score(embedding: Array, W_V: Array, W_O: Array, unembedding: Array) 
     """sum(eigenvalues) / sum(|eigenvalues|) of the full OV circuit, in [-1, 1]: ... -> (..., 1, 1).
 
     Positive where a head raises the logits of the tokens it attends to. Only the (h, h) matrix W_O U E W_V is formed,
-    whose eigenvalues are the nonzero ones of the (V, V) circuit. Floats and balls only; a circuit whose eigenvalues are
-    all zero has no score and raises DomainError. Source: the copying analysis of "A Mathematical Framework for
-    Transformer Circuits".
+    whose eigenvalues are the nonzero ones of the (V, V) circuit. Rationals only where all of them are rational, as
+    NotExact says; a circuit whose eigenvalues are all zero has no score and raises DomainError.
+    Source: the copying analysis of "A Mathematical Framework for Transformer Circuits".
     """
     small = W_O @ unembedding @ (embedding @ W_V)
     require_matrix("the OV circuit", small)
-    if small.dtype == object:
-        return _ball_copying_score(small)
-    sizes = total(np.abs(np.linalg.eigvals(small))[..., None, :])
+    sizes = total(eigenvalue_moduli(small))
     if values_matter(small):
         refuse_where(sizes == 0, "W_V, W_O: a head that writes nothing has no copying score (batch index {at})")
-    return total(np.diagonal(small, axis1=-2, axis2=-1)[..., None, :]) / sizes
-
-
-def _ball_copying_score(small: Array) -> Array:
-    score = np.empty((*small.shape[:-2], 1, 1), dtype=object)
-    for index in np.ndindex(small.shape[:-2]):
-        if not all(isinstance(entry, arb) for entry in small[index].flat):
-            raise NotExact("the copying score takes floats or balls: eigenvalues are seldom rational")
-        try:
-            values: Any = acb_mat(arb_mat(small[index].tolist())).eig()
-        except ValueError as error:  # eigenvalues that may be multiple are not isolated
-            raise Undecided("the eigenvalues of the OV circuit are not isolated at this precision") from error
-        score[(*index, 0, 0)] = np.trace(small[index]) / sum(abs(value) for value in values)
-    return score
+    return trace(small) / sizes
 
 
 # ---- from the stream to logits ----------------------------------------------
