@@ -367,7 +367,7 @@ def mlp_lipschitz_of_product(x, y, layer):
 
 
 BLOCK = {**ATTENTION, "layer": ReluLayer("d", "w"), "epsilon": Positive()}
-BLOCK_SIZES = {name: range(1, 4) for name in ("n", "h", "v", "w")} | {"d": range(2, 4), "H": range(1, 3)}
+BLOCK_SIZES = {name: range(1, 3) for name in "Hhvw"} | {"n": range(1, 4), "d": range(2, 4)}
 
 
 def _norm(epsilon):
