@@ -1,0 +1,119 @@
+"""What a claim needs and what it gives away: hypotheses dropped, domains widened, bounds made stronger."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from resstream.arithmetic import exact
+from resstream.audit import restate
+from resstream.claim import Claim, Conjunction, Hypothesis, at_most, every
+from resstream.errors import ResstreamError
+from resstream.falsify.counterexample import Counterexample
+from resstream.falsify.search import Verdict
+
+Attack = Callable[[Claim], Verdict]
+"""The search that a claim is put to, with its budget, seed and time limit."""
+
+SURVIVED, REFUTED, MEANINGLESS = "survived", "refuted", "no meaning"
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A changed claim and what the search said of it.
+
+    status: that of the verdict, or "no meaning" where the claim's own functions refuse what the change lets in.
+    """
+
+    change: str
+    status: str
+    instances: int
+    detail: str = ""
+    counterexample: Counterexample | None = None
+
+    def __str__(self) -> str:
+        if self.status == SURVIVED:
+            return f"{self.change}: still survives ({self.instances:,} instances)"
+        if self.status == REFUTED:
+            return f"{self.change}: refuted" + (f" ({self.detail})" if self.detail else "")
+        if self.status == MEANINGLESS:
+            return f"{self.change}: has no meaning there ({self.detail})"
+        return f"{self.change}: {self.status}" + (f" ({self.detail})" if self.detail else "")
+
+
+def tried(change: str, claim: Claim, attack: Attack) -> Variant:
+    """A changed claim, put to the search."""
+    verdict = attack(claim)
+    detail = verdict.tally.error
+    status = verdict.status
+    kind = detail.partition(":")[0]
+    if status == "error" and kind in {error.__name__ for error in ResstreamError.__subclasses__()} | {
+        "ZeroDivisionError"
+    }:
+        status, detail = MEANINGLESS, detail.partition(": ")[2]
+    if verdict.counterexample and _is_zero(verdict.counterexample):
+        detail = "where both sides are zero"
+    return Variant(change, status, verdict.tally.accepted, detail, verdict.counterexample)
+
+
+def _is_zero(counterexample: Counterexample) -> bool:
+    return bool(counterexample.judgement.lhs == 0 and counterexample.judgement.rhs == 0)
+
+
+def necessity(claim: Claim, attack: Attack) -> Iterator[Variant]:
+    """Every hypothesis dropped in turn, every domain relaxed to the next wider one."""
+    for hypothesis in claim.assuming:
+        name = hypothesis.__name__
+        without = claim.replace(without=name)
+        # What the hypothesis kept out is looked at first, and alone: only there can a true claim break.
+        outside = tried(f"without {name}", _named(without.replace(assuming=[_reversed(hypothesis)]), "outside"), attack)
+        yield outside if outside.status == REFUTED else tried(outside.change, _named(without, "without"), attack)
+    for name, domain in claim.over.items():
+        wider = domain.wider()
+        if wider is not None:
+            changed = _named(claim.replace(over={name: wider}), f"{name}.wider")
+            yield tried(f"{name} in {wider} instead of {domain}", changed, attack)
+
+
+def _reversed(hypothesis: Hypothesis) -> Hypothesis:
+    """The hypothesis with every inequality the other way round."""
+
+    def reverse(**objects: Any) -> Conjunction:
+        relations = hypothesis(**objects)
+        return every(*(at_most(r.rhs, r.lhs) if r.kind != "==" else r for r in relations))
+
+    reverse.__signature__ = inspect.signature(hypothesis)  # type: ignore[attr-defined]
+    return reverse
+
+
+def _named(claim: Claim, name: str) -> Claim:
+    return restate.restated(claim, name, lambda relations, _: relations)
+
+
+FACTORS = (exact(99, 100), exact(9, 10), exact(1, 2))
+
+
+def strengthened(claim: Claim, attack: Attack) -> Iterator[Variant]:
+    """The right side times 0.99, 0.9 and 0.5, the strict inequality, the equality: for claims of inequalities only.
+
+    Factors are tried from the smallest on: what survives a factor survives every larger one.
+    """
+    relations = restate.relations_of(claim)
+    if not relations or any(relation.kind == "==" for relation in relations):
+        return
+    survivor: Variant | None = None
+    variants = []
+    for factor in reversed(FACTORS):
+        change = f"the right side times {float(factor.value):g}"
+        if survivor is None:
+            variant = tried(change, restate.with_factor(claim, factor), attack)
+            survivor = variant if variant.status == SURVIVED else None
+        else:
+            variant = Variant(change, SURVIVED, survivor.instances, "as a smaller factor survives")
+        variants.append(variant)
+    yield from reversed(variants)
+    if any(relation.kind == "<=" for relation in relations):
+        yield tried("strict inequality", restate.strict(claim), attack)
+    yield tried("equality", restate.equality(claim), attack)

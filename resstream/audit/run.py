@@ -1,0 +1,218 @@
+"""The audit of a claim: every question asked in turn, within a time limit, and kept as far as it was answered."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+
+from resstream.audit import failures as failing
+from resstream.audit import necessity as needs
+from resstream.audit import profile as profiles
+from resstream.audit import prove as proofs
+from resstream.audit import restate
+from resstream.audit import sample as samples
+from resstream.audit import sharpness as sharp
+from resstream.audit.failures import FailureMap
+from resstream.audit.necessity import Variant
+from resstream.audit.profile import Profile
+from resstream.audit.prove import Goal
+from resstream.audit.sample import Sample
+from resstream.audit.sharpness import Sharpness
+from resstream.claim import Claim
+from resstream.falsify import falsify
+from resstream.falsify.search import Verdict
+
+BUDGET = 40_000
+"""Evaluations of the search for a counterexample; the other questions have a share of it."""
+
+SECONDS = 45.0
+"""How long an audit may take where nothing else is said."""
+
+STAGES = (
+    "verdict",
+    "sample",
+    "sharpness",
+    "necessity",
+    "strengthened variants",
+    "failure map",
+    "proof at small sizes",
+)
+"""The questions, in the order asked; the map is drawn for a refuted claim, the middle ones are asked of others."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """What was found of one relation of a claim."""
+
+    relation: str
+    sharpness: Sharpness
+    profile: Profile
+
+
+@dataclass(frozen=True)
+class Audit:
+    """What was learned about a claim. `missing` names the questions that were not answered, each with the reason."""
+
+    claim: Claim
+    seed: int
+    verdict: Verdict | None = None
+    sample: Sample | None = None
+    parts: tuple[Part, ...] = ()
+    necessity: tuple[Variant, ...] = ()
+    strengthened: tuple[Variant, ...] = ()
+    failures: FailureMap | None = None
+    proofs: tuple[Goal, ...] = ()
+    missing: tuple[str, ...] = ()
+    seconds: float = 0.0
+
+    @property
+    def status(self) -> str:
+        """The verdict's status."""
+        return self.verdict.status if self.verdict else "unknown"
+
+    @property
+    def as_expected(self) -> bool:
+        """Whether the claim did what it says of itself."""
+        return self.verdict is not None and self.verdict.as_expected
+
+    @property
+    def acceptance(self) -> float:
+        """The share of the drawn instances that met the hypotheses."""
+        if self.verdict is None:
+            return 0.0
+        tally = self.verdict.tally
+        drawn = tally.accepted + tally.discarded
+        return tally.accepted / drawn if drawn else 0.0
+
+    def _repr_html_(self) -> str:
+        from resstream.audit.page import fragment
+
+        return fragment(self)
+
+
+@dataclass
+class _Run:
+    """An audit under way."""
+
+    claim: Claim
+    seed: int
+    budget: int
+    end: float
+    progress: Callable[[str, int, int], None]
+    audit: Audit = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.audit = Audit(self.claim, self.seed)
+
+    def left(self) -> float:
+        """The seconds that are left."""
+        return self.end - time.monotonic()
+
+    def keep(self, **values: object) -> None:
+        """Keep something that was found."""
+        self.audit = replace(self.audit, **values)  # type: ignore[arg-type]
+
+    def attack(self, claim: Claim) -> Verdict:
+        """The search that a changed claim is put to."""
+        return falsify(claim, max(self.budget // 2, 1), self.seed, seconds=max(self.left(), 0.1))
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[bool]:
+        """A question: whether there is time for it. Interrupting or failing, it leaves what it has kept."""
+        self.progress(name, STAGES.index(name), len(STAGES))
+        if self.left() <= 0:
+            self.keep(missing=(*self.audit.missing, f"{name}: the time limit was reached"))
+            yield False
+            return
+        yield True
+        if self.left() <= 0:
+            self.keep(missing=(*self.audit.missing, f"{name}: broken off by the time limit"))
+
+
+def audit(
+    claim: Claim,
+    *,
+    budget: int = BUDGET,
+    seed: int = 0,
+    seconds: float = SECONDS,
+    progress: Callable[[str, int, int], None] = lambda *_: None,
+) -> Audit:
+    """Everything there is to ask about a claim, within a limit in seconds.
+
+    budget: evaluations of the search for a counterexample. progress: called with each question, its number and their
+    number. Ctrl-C ends the audit, and what was found by then is returned. Raises ClaimError for a badly stated claim.
+    """
+    start = time.monotonic()
+    run = _Run(claim, seed, budget, start + seconds, progress)
+    try:
+        _ask(run)
+    except KeyboardInterrupt:
+        run.keep(missing=(*run.audit.missing, "interrupted"))
+    return replace(run.audit, seconds=time.monotonic() - start)
+
+
+def _ask(run: _Run) -> None:
+    claim = run.claim
+    with run.stage("verdict"):
+        run.keep(verdict=falsify(claim, run.budget, run.seed, seconds=max(0.6 * run.left(), 0.1)))
+    verdict = run.audit.verdict
+    assert verdict is not None
+    if verdict.status in ("error", "vacuous") or verdict.tally.evaluations == 0:
+        run.keep(missing=(f"everything but the verdict: the search ended as {verdict.status}",))
+        return
+    # A slow claim is asked less of, so that every question has its turn.
+    rate = verdict.tally.evaluations / max(verdict.seconds, 1e-3)
+    run.budget = max(min(run.budget, int(0.15 * run.left() * rate)), 1024)
+    with run.stage("sample") as there_is_time:
+        if there_is_time:
+            run.keep(sample=samples.sample(claim, run.seed, run.left))
+    if verdict.status == "refuted":
+        with run.stage("failure map") as there_is_time:
+            if there_is_time:
+                run.keep(failures=failing.failure_map(claim, run.seed, run.left))
+    else:
+        _ask_of_survivor(run)
+    with run.stage("proof at small sizes") as there_is_time:
+        if there_is_time:
+            goals: list[Goal] = []
+
+            def kept(goal: Goal) -> None:
+                goals.append(goal)
+                run.keep(proofs=tuple(goals))
+
+            try:
+                proofs.prove(claim, min(8.0, run.left()), progress=kept)
+            except ModuleNotFoundError as missing:  # Z3 is an extra
+                run.keep(missing=(*run.audit.missing, f"proof at small sizes: {missing}; install resstream[prove]"))
+
+
+def _ask_of_survivor(run: _Run) -> None:
+    claim = run.claim
+    with run.stage("sharpness") as there_is_time:
+        if there_is_time:
+            relations = restate.relations_of(claim)
+            for index, relation in enumerate(relations):
+                if relation.kind == "==":
+                    continue
+                part = _part(run, index, len(relations), relation.shown or relation.kind)
+                run.keep(parts=(*run.audit.parts, part))
+    with run.stage("necessity") as there_is_time:
+        if there_is_time:
+            for variant in needs.necessity(claim, run.attack):
+                run.keep(necessity=(*run.audit.necessity, variant))
+                if run.left() <= 0:
+                    break
+    with run.stage("strengthened variants") as there_is_time:
+        if there_is_time:
+            run.keep(strengthened=tuple(needs.strengthened(claim, run.attack)))
+
+
+def _part(run: _Run, index: int, count: int, kind: str) -> Part:
+    one = restate.only(run.claim, index) if count > 1 else run.claim
+    found = sharp.sharpness(one, run.seed, min(sharp.BUDGET, run.budget), run.left)
+    extremal = found.extremal.raw if found.extremal else None
+    seen = profiles.profile(run.claim, index, run.seed, extremal, min(profiles.CHECKED, run.budget))
+    relation = f"lhs {kind} rhs" if count == 1 else f"part {index + 1} of {count}: lhs {kind} rhs"
+    return Part(relation, found, seen)

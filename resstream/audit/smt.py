@@ -1,0 +1,285 @@
+"""The SMT reading: entries are polynomials in unknown reals, so that a claim of fixed sizes becomes a formula.
+
+What is not polynomial gets an unknown of its own, with what is known of it: a quotient q of a and b has q b = a and
+b != 0, a root s of a has s >= 0 and s^2 = a, a maximum m is at least each of its alternatives and equals one of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from flint import fmpq
+
+from resstream.arithmetic import Array, Unknown, to_fmpq
+from resstream.errors import NotExpressible
+
+Monomial = tuple[int, ...]
+"""The numbers of its unknowns in ascending order, with repeats."""
+
+MONOMIALS = 2000
+"""How many monomials one entry may have."""
+
+
+class Polynomial:
+    """A polynomial with rational coefficients, as a mapping of monomials to coefficients other than zero."""
+
+    __slots__ = ("terms",)
+
+    def __init__(self, terms: Mapping[Monomial, fmpq]) -> None:
+        self.terms = {monomial: coefficient for monomial, coefficient in terms.items() if coefficient != 0}
+
+    def __add__(self, other: Polynomial) -> Polynomial:
+        terms = dict(self.terms)
+        for monomial, coefficient in other.terms.items():
+            terms[monomial] = terms.get(monomial, fmpq(0)) + coefficient
+        return Polynomial(terms)
+
+    def __neg__(self) -> Polynomial:
+        return self.times(fmpq(-1))
+
+    def __sub__(self, other: Polynomial) -> Polynomial:
+        return self + -other
+
+    def __mul__(self, other: Polynomial) -> Polynomial:
+        if len(self.terms) * len(other.terms) > MONOMIALS:
+            raise NotExpressible(f"more than {MONOMIALS} monomials")
+        terms: dict[Monomial, fmpq] = {}
+        for first, a in self.terms.items():
+            for second, b in other.terms.items():
+                monomial = tuple(sorted(first + second))
+                terms[monomial] = terms.get(monomial, fmpq(0)) + a * b
+        return Polynomial(terms)
+
+    def times(self, number: fmpq) -> Polynomial:
+        """A multiple."""
+        return Polynomial({monomial: number * coefficient for monomial, coefficient in self.terms.items()})
+
+    def unknowns(self) -> set[int]:
+        """The numbers of the unknowns that occur."""
+        return {unknown for monomial in self.terms for unknown in monomial}
+
+    def known(self) -> fmpq | None:
+        """The value of a constant polynomial, None for others."""
+        return self.terms.get((), fmpq(0)) if set(self.terms) <= {()} else None
+
+    def substitute(self, unknown: int, value: Polynomial) -> Polynomial:
+        """The polynomial with another in place of one unknown."""
+        result = Polynomial({m: c for m, c in self.terms.items() if unknown not in m})
+        for monomial, coefficient in self.terms.items():
+            if unknown in monomial:
+                term = Polynomial({tuple(u for u in monomial if u != unknown): coefficient})
+                for _ in range(monomial.count(unknown)):
+                    term = term * value
+                result = result + term
+        return result
+
+
+def variable(unknown: int) -> Polynomial:
+    """One unknown as a polynomial."""
+    return Polynomial({(unknown,): fmpq(1)})
+
+
+def number(value: Any) -> Polynomial:
+    """A known number as a polynomial."""
+    return Polynomial({(): to_fmpq(value)})
+
+
+def root_of_square(polynomial: Polynomial) -> Polynomial | None:
+    """A linear form whose square a polynomial is, if there is one.
+
+    >>> square = (variable(0) - variable(1).times(fmpq(2))) * (variable(0) - variable(1).times(fmpq(2)))
+    >>> root_of_square(square).terms
+    {(0,): 1, (1,): -2}
+    """
+    unknowns = sorted(polynomial.unknowns())
+    if not unknowns:
+        return None
+    first = unknowns[0]
+    lead = polynomial.terms.get((first, first), fmpq(0))
+    if lead <= 0:
+        return None
+    scale = lead.p.isqrt(), lead.q.isqrt()
+    leading = fmpq(*scale)
+    if leading * leading != lead:
+        return None
+    cross = {u: polynomial.terms.get((first, u), fmpq(0)) / (2 * leading) for u in unknowns[1:]}
+    root = Polynomial({(first,): leading, **{(u,): c for u, c in cross.items()}})
+    return root if (root * root - polynomial).known() == 0 else None
+
+
+@dataclass(frozen=True)
+class Condition:
+    """polynomial `kind` 0, with kind one of ">=", ">", "==", "!="."""
+
+    polynomial: Polynomial
+    kind: str
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A maximum: the unknown is at least each of the alternatives, and equals one of them if these are the whole."""
+
+    unknown: int
+    alternatives: tuple[Polynomial, ...]
+    whole: bool = True
+
+
+class Formula:
+    """The unknowns of one goal, and what is known of them."""
+
+    def __init__(self) -> None:
+        self.conditions: list[Condition] = []
+        self.choices: dict[int, Choice] = {}
+        self.whole: set[int] = set()
+        self.made_of: dict[int, set[int]] = {}
+        """For every unknown the fresh ones that it depends on (itself, if it is fresh)."""
+
+    def fresh(self, shape: tuple[int, ...], depends_on: set[int] | None = None) -> Array:
+        """An array of unknown reals."""
+        entries = np.empty(shape, dtype=object)
+        for index in np.ndindex(shape):
+            unknown = len(self.made_of)
+            self.made_of[unknown] = {unknown} if depends_on is None else depends_on
+            entries[index] = Entry(self, variable(unknown))
+        return entries
+
+    def fresh_whole(self, shape: tuple[int, ...], low: int, high: int) -> Array:
+        """An array of unknown whole numbers from low to high."""
+        entries = self.fresh(shape)
+        for entry in entries.flat:
+            self.whole |= entry.polynomial.unknowns()
+        self.assume(entries - low, ">=")
+        self.assume(high - entries, ">=")
+        return entries
+
+    def assume(self, entries: Array, kind: str) -> None:
+        """Add what is known: every entry `kind` 0."""
+        self.conditions += [Condition(entry.polynomial, kind) for entry in entries.flat]
+
+    def base(self, unknowns: Iterable[int]) -> set[int]:
+        """The fresh unknowns on which some unknowns depend."""
+        return set().union(*(self.made_of[unknown] for unknown in unknowns))
+
+    def maximum(self, alternatives: tuple[Polynomial, ...]) -> Entry:
+        """The largest of some polynomials."""
+        base = self.base(u for polynomial in alternatives for u in polynomial.unknowns())
+        entry: Entry = self.fresh((), base).item()
+        (unknown,) = entry.polynomial.unknowns()
+        self.choices[unknown] = Choice(unknown, alternatives)
+        return entry
+
+
+class Entry(Unknown):
+    """One entry of an array in the SMT reading."""
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, formula: Formula, polynomial: Polynomial) -> None:
+        self.formula = formula
+        self.polynomial = polynomial
+
+    def of(self, value: fmpq) -> Entry:
+        return Entry(self.formula, number(value))
+
+    def _other(self, other: Any) -> Entry:
+        return other if isinstance(other, Entry) else Entry(self.formula, number(other))
+
+    def __add__(self, other: Any) -> Entry:
+        return Entry(self.formula, self.polynomial + self._other(other).polynomial)
+
+    def __sub__(self, other: Any) -> Entry:
+        return Entry(self.formula, self.polynomial - self._other(other).polynomial)
+
+    def __mul__(self, other: Any) -> Entry:
+        return Entry(self.formula, self.polynomial * self._other(other).polynomial)
+
+    __radd__, __rmul__ = __add__, __mul__
+
+    def __rsub__(self, other: Any) -> Entry:
+        return self._other(other) - self
+
+    def __neg__(self) -> Entry:
+        return Entry(self.formula, -self.polynomial)
+
+    def __truediv__(self, other: Any) -> Entry:
+        divisor = self._other(other).polynomial
+        value = divisor.known()
+        if value is not None:
+            return Entry(self.formula, self.polynomial.times(1 / value))
+        quotient: Entry = self.formula.fresh(
+            (), self.formula.base(self.polynomial.unknowns() | divisor.unknowns())
+        ).item()
+        self.formula.conditions += [
+            Condition(divisor, "!="),
+            Condition(quotient.polynomial * divisor - self.polynomial, "=="),
+        ]
+        return quotient
+
+    def __rtruediv__(self, other: Any) -> Entry:
+        return self._other(other) / self
+
+    def __pow__(self, power: int) -> Entry:
+        result = self.of(fmpq(1))
+        for _ in range(power):
+            result = result * self
+        return result
+
+    def __abs__(self) -> Entry:
+        return self.larger(-self)
+
+    def larger(self, other: Any) -> Entry:
+        other = self._other(other)
+        first, second = self.polynomial.known(), other.polynomial.known()
+        if first is not None and second is not None:
+            return self.of(max(first, second))
+        if (self.polynomial - other.polynomial).known() == 0:
+            return self
+        return self.formula.maximum((*self._alternatives(), *other._alternatives()))
+
+    def _alternatives(self) -> tuple[Polynomial, ...]:
+        """Those of a maximum, so that a maximum of maxima is one; itself for others."""
+        if len(self.polynomial.terms) == 1:
+            ((monomial, coefficient),) = self.polynomial.terms.items()
+            if coefficient == 1 and len(monomial) == 1 and monomial[0] in self.formula.choices:
+                return self.formula.choices[monomial[0]].alternatives
+        return (self.polynomial,)
+
+    def sqrt(self) -> Entry:
+        roots = [root_of_square(alternative) for alternative in self._alternatives()]
+        if all(root is not None for root in roots):
+            # The root of a largest square is the largest absolute value.
+            return self.formula.maximum(tuple(side for root in roots if root is not None for side in (root, -root)))
+        root: Entry = self.formula.fresh((), self.formula.base(self.polynomial.unknowns())).item()
+        self.formula.conditions += [
+            Condition(root.polynomial, ">="),
+            Condition(root.polynomial * root.polynomial - self.polynomial, "=="),
+        ]
+        return root
+
+    def _less(self, other: Any) -> fmpq:
+        """The known difference to another entry."""
+        value = (self.polynomial - self._other(other).polynomial).known()
+        if value is None:
+            raise NotExpressible("a branch on the values")
+        return value
+
+    def __lt__(self, other: Any) -> bool:
+        return bool(self._less(other) < 0)
+
+    def __le__(self, other: Any) -> bool:
+        return bool(self._less(other) <= 0)
+
+    def __gt__(self, other: Any) -> bool:
+        return bool(self._less(other) > 0)
+
+    def __ge__(self, other: Any) -> bool:
+        return bool(self._less(other) >= 0)
+
+    def __eq__(self, other: Any) -> bool:
+        return bool(self._less(other) == 0)
+
+    def __ne__(self, other: Any) -> bool:
+        return bool(self._less(other) != 0)
