@@ -8,6 +8,7 @@ import hashlib
 import importlib.util
 import re
 import sys
+import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -231,11 +232,23 @@ def _module(path: Path) -> ModuleType:
     sys.modules[name] = module  # dataclasses of the file look their module up
     try:
         spec.loader.exec_module(module)
-    except ResstreamError:
-        raise
-    except Exception as failure:
-        raise ClaimError(f"{path} cannot be imported: {type(failure).__name__}: {failure}") from failure
+    except ResstreamError as failure:
+        if str(path) in str(failure):
+            raise
+        raise type(failure)(f"{path}, line {_line(failure, path)}: {failure}") from failure
+    except (Exception, SystemExit) as failure:
+        what = f"{type(failure).__name__}: {failure}"
+        raise ClaimError(f"{path} cannot be imported: {what} (line {_line(failure, path)})") from failure
     return module
+
+
+def _line(failure: BaseException, path: Path) -> int:
+    """The line of a file that a failure came from."""
+    frames = [(frame.filename, frame.lineno) for frame in traceback.extract_tb(failure.__traceback__)]
+    if isinstance(failure, SyntaxError):
+        frames.append((failure.filename or "", failure.lineno))
+    lines = [line for name, line in frames if Path(name).resolve() == path.resolve()]
+    return (lines[-1] if lines else None) or 1
 
 
 def find(identifier: str) -> Claim:
