@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from resstream.arithmetic import Array
 from resstream.errors import TrainingError
 from resstream.induction import finance, readings
 from resstream.induction.filings import collisions, corpus, fresh_filings, queries
@@ -22,8 +23,10 @@ from resstream.induction.measurements import gradient_depth, growth, thin_shell
 from resstream.induction.settings import Settings
 from resstream.induction.task import held_out_blocks, training_blocks
 from resstream.induction.training import Source, initial_weights, train
-from resstream.induction.weights import load_model, model_of, split
+from resstream.induction.weights import NAMES, load_model, model_of, split
+from resstream.induction.workers import count_step, in_parallel
 from resstream.reference import AttentionOnlyModel
+from resstream.reference.attention_only import Path
 
 SHIPPED_SEED = 0
 """The training seed of the shipped weights: one of those where a single layer-0 head looks at the previous token."""
@@ -123,17 +126,19 @@ def source_of(name: str, seed: int) -> Source:
 
 
 def train_models(seed: int, progress: Progress | None = None) -> Models:
-    """Train all four models of a seed."""
-    models = {}
-    for name in MODELS:
-        settings = settings_of(name, seed)
-        report = None if progress is None else partial(_step, progress, f"seed {seed}: training {name}", settings.steps)
-        models[name] = train(settings, source_of(name, seed), progress=report).model
-    return models
+    """Train all four models of a seed, at the same time as far as there are cores."""
+    steps = sum(settings_of(name, seed).steps for name in MODELS)
+    told = None if progress is None else partial(progress, f"seed {seed}: training {len(MODELS)} models")
+    weights = in_parallel(_train, [(name, seed) for name in MODELS], steps, told)
+    return {
+        name: model_of(split(vector, settings_of(name, seed)), settings_of(name, seed))
+        for name, vector in zip(MODELS, weights, strict=True)
+    }
 
 
-def _step(progress: Progress, label: str, steps: int, done: int, loss: float) -> None:
-    progress(f"{label} (loss {loss:.3f})", done / steps)
+def _train(name: str, seed: int) -> Array:
+    model = train(settings_of(name, seed), source_of(name, seed), progress=count_step).model
+    return np.concatenate([getattr(model, weight).ravel() for weight in NAMES])
 
 
 def shipped_models() -> Models:
@@ -186,9 +191,11 @@ def _looking(models: Models, seed: int) -> dict[str, float]:
     second = readings.head_weights(model, blocks, 1)
     kernel = readings.kernel(model, head, blocks.inputs.shape[1])
     by_position = first.previous_by_position[head[1]]
+    prefix = readings.prefix_matching_scores(model, _random(seed, 2), settings_of("two_layers", seed))
     moves = {name: readings.score_moves(models[name], blocks, _random(seed, 0)) for name in ("one_layer", "two_layers")}
     return {
         "previous.all": float(first.previous[head[1]]),
+        "previous.other": float(np.delete(first.previous, head[1]).max()),
         "previous.near": float(by_position[1:38].mean()),
         "previous.far": float(by_position[39:].mean()),
         "kernel.peak": kernel.peak,
@@ -202,6 +209,8 @@ def _looking(models: Models, seed: int) -> dict[str, float]:
         "induction.earlier.highest": float(second.after_earlier.max()),
         "misled.share": readings.misleading_share(blocks),
         "misled.weight": float(second.misled.mean()),
+        "prefix_matching.lowest": float(prefix[1].min()),
+        "prefix_matching.layer_0": float(prefix[0].max()),
         "moves.one_layer": float(moves["one_layer"].max()),
         "moves.two_layers": float(moves["two_layers"].mean()),
     }
@@ -214,8 +223,13 @@ def _composing(models: Models, seed: int) -> dict[str, float]:
     for name, scores in readings.composition_table(models["two_layers"]).items():
         values |= {f"{name}.lowest": float(scores.min()), f"{name}.highest": float(scores.max())}
     moved, unmoved = readings.subspace_distance(settings, _random(seed, 1))
-    cosine = readings.root_mean_square_cosine(models["two_layers"].embedding)
-    return {**values, "subspaces.moved": moved, "subspaces.unmoved": unmoved, "embedding.cosine": cosine}
+    return {
+        **values,
+        "subspaces.moved": moved,
+        "subspaces.unmoved": unmoved,
+        "embedding.cosine": readings.root_mean_square_cosine(models["two_layers"].embedding),
+        "copying.lowest": float(readings.copying_scores(models["two_layers"])[1].min()),
+    }
 
 
 def _answering(models: Models, seed: int) -> dict[str, float]:
@@ -223,8 +237,15 @@ def _answering(models: Models, seed: int) -> dict[str, float]:
     shares = readings.path_shares(model, blocks)
     lens = readings.lens_probabilities(model, blocks)
     paths = {"last_layer": shares.last_layer, "rest_alone": shares.first_alone, "error": shares.error}
-    named = {f"paths.{name}": value for name, value in paths.items()}
-    return {**named, **{f"lens.{layer}": float(value) for layer, value in enumerate(lens)}}
+    kinds: dict[str, list[Path]] = {"direct": [()], "layer_0": [], "layer_1": [], "both": []}
+    for path in shares.shares:
+        if path:
+            kinds["both" if len(path) == 2 else f"layer_{path[0][0]}"].append(path)
+    paths |= {kind: sum(shares.shares[path] for path in members) for kind, members in kinds.items()}
+    return {
+        **{f"paths.{name}": value for name, value in paths.items()},
+        **{f"lens.{layer}": float(value) for layer, value in enumerate(lens)},
+    }
 
 
 def _stacks(_: Models, seed: int) -> dict[str, float]:
@@ -271,10 +292,14 @@ def _finance(models: Models, seed: int) -> dict[str, float]:
     values: dict[str, float] = {}
     for name, (seen, unseen) in finance.finance_table(readers, documents.seen, documents.unseen).items():
         values |= {f"finance.{name}.seen": seen, f"finance.{name}.unseen": unseen}
-    misses = finance.analyse_misses(readers["two_layers"], queries(documents.unseen))
+    asked = {"seen": queries(documents.seen), "unseen": queries(documents.unseen)}
+    misses = finance.analyse_misses(readers["two_layers"], asked["unseen"])
+    longest = max(documents.unseen, key=lambda document: len(queries([document])))
     counted = collisions(documents.training + documents.seen + documents.unseen)
     return {
         **values,
+        **{f"finance.queries.{name}": len(found) for name, found in asked.items()},
+        "finance.one_filing": float(finance.completed(readers["two_layers"], queries([longest])).mean()),
         **{f"finance.misses.{name}": share for name, share in misses.share_of_misses.items()},
         "finance.clear_accuracy": misses.accuracy["clear"],
         "finance.colliding_words": counted.colliding_words / counted.words,

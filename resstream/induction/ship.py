@@ -34,8 +34,8 @@ def ship(directory: Path, seeds: int, progress: Progress | None = None) -> None:
             for name in MODELS:
                 save_model(directory / f"{name}.npz", models[name], settings_of(name, seed), command=COMMAND)
         measured.append(measure(models, seed, progress))
-    ranges = {**ranges_of(measured), "command": f"{COMMAND} {seeds}", "made with": provenance()}
-    (directory / "seeds.json").write_text(json.dumps(ranges, indent=1) + "\n")
+        ranges = {**ranges_of(measured), "command": f"{COMMAND} {seeds}", "made with": provenance()}
+        (directory / "seeds.json").write_text(json.dumps(ranges, indent=1) + "\n")
 
 
 COMMAND = "python -m resstream.induction.ship"
