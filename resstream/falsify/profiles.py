@@ -10,24 +10,30 @@ from resstream.falsify.search import Chunk, plan
 
 @dataclass(frozen=True)
 class Profile:
-    """What a run does for each claim: instances drawn by Hypothesis, batches drawn at random, the floor of survival.
+    """What a run does for each claim: how many instances each engine looks at, and the floor of survival.
 
     Fewer accepted instances than `floor` are "gave up".
     """
 
     examples: int
+    """Instances drawn by Hypothesis."""
     batches: int
+    """Batches drawn at random, of 8192 instances each."""
+    corner_shapes: int
+    """Smallest shapes whose degenerate instances are tried."""
+    climbs: int
+    """Climbs, of 1024 evaluations each."""
     floor: int
 
     def chunks(self) -> list[Chunk]:
         """The chunks of the search of one claim."""
-        return plan(self.examples, self.batches)
+        return plan(self.examples, self.batches, self.corner_shapes, self.climbs)
 
 
 PROFILES = {
-    "quick": Profile(examples=50, batches=1, floor=200),
-    "default": Profile(examples=100, batches=2, floor=1000),
-    "deep": Profile(examples=1000, batches=100, floor=10_000),
+    "quick": Profile(examples=10, batches=1, corner_shapes=4, climbs=1, floor=200),
+    "default": Profile(examples=30, batches=1, corner_shapes=8, climbs=1, floor=1000),
+    "deep": Profile(examples=1000, batches=100, corner_shapes=100, climbs=100, floor=10_000),
 }
 
 

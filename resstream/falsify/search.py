@@ -128,15 +128,18 @@ class Verdict:
         return self.status == ("survived" if self.claim.expect == "holds" else "refuted")
 
 
-def plan(examples: int, batches: int) -> list[Chunk]:
-    """The chunks of a check: corners and a climb, then Hypothesis-drawn instances, between batches drawn at random."""
+def plan(examples: int, batches: int, corner_shapes: int = 8, climbs: int = 1) -> list[Chunk]:
+    """The chunks of a check: corners and climbs, then Hypothesis-drawn instances, between batches drawn at random."""
     random = [Chunk("random", number, BATCH) for number in range(batches)]
-    near = [Chunk("corners", number, 512) for number in range(16)]
+    near = [
+        *(Chunk("corners", number, 128) for number in range(corner_shapes)),
+        *(Chunk("climb", number, 1024) for number in range(climbs)),
+    ]
     drawn = [
         Chunk("hypothesis", number, min(EXAMPLES, examples - number * EXAMPLES))
         for number in range(-(-examples // EXAMPLES))
     ]
-    return [*random[:1], *near, Chunk("climb", 0, 4096), *drawn, *random[1:]]
+    return [*random[:1], *near, *drawn, *random[1:]]
 
 
 def budget_plan(claim: Claim, budget: int, chosen: Sequence[str] = ENGINES) -> list[Chunk]:
@@ -175,7 +178,7 @@ def _endless(claim: Claim, budget: int) -> Iterator[Chunk]:
     yield Chunk("random", 0, 2048)
     for number in range(4):
         yield Chunk("climb", number, 4096)
-    for number in range(corners.scan_blocks(claim, BATCH, budget // (4 * BATCH))):
+    for number in range(corners.scan_blocks(claim, BATCH, 3 * budget // (5 * BATCH))):
         yield Chunk("scan", number, BATCH)
     yield from near(16, 48, 2048)
     yield Chunk("hypothesis", 0, EXAMPLES)
