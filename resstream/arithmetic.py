@@ -27,6 +27,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
+from itertools import islice
 from typing import Any, Protocol
 
 import numpy as np
@@ -121,7 +122,7 @@ class _Symbolic:
 
     def array(self, values: Any) -> Array:
         """Expressions stay as they are; numbers become exact ones."""
-        return _map(lambda value: value if _is_expression(value) else _to_expression(value), np.asarray(values))
+        return _map(lambda value: value if is_expression(value) else _to_expression(value), np.asarray(values))
 
     @contextmanager
     def working(self) -> Iterator[None]:
@@ -164,8 +165,14 @@ def _sympy() -> Any:
     return sympy
 
 
-def _is_expression(entry: Any) -> bool:
+def is_expression(entry: Any) -> bool:
+    """Whether an entry is a SymPy expression, whose value is not known."""
     return "sympy" in sys.modules and isinstance(entry, _sympy().Basic)
+
+
+def _is_small(expression: Any) -> bool:
+    """Whether SymPy may look for a simpler form: on large expressions that takes longer than all else."""
+    return sum(1 for _ in islice(_sympy().preorder_traversal(expression), 60)) < 60
 
 
 def _to_expression(value: Any) -> Any:
@@ -296,7 +303,7 @@ def constant(value: int | Fraction | fmpq, like: Any) -> Any:
         return fmpq_series([to_fmpq(value)])
     if isinstance(first, Unknown):
         return first.of(to_fmpq(value))
-    return _to_expression(value) if _is_expression(first) else to_fmpq(value)
+    return _to_expression(value) if is_expression(first) else to_fmpq(value)
 
 
 def eye(size: int, like: Array) -> Array:
@@ -360,7 +367,9 @@ def _transcendental(
             return rational(entry)
         if isinstance(entry, fmpq_series) and entry[0] != at:
             raise NotExact(f"{name} of a series about {entry[0]} is not rational")
-        return getattr(_sympy(), name)(entry) if _is_expression(entry) else getattr(entry, name)()
+        if is_expression(entry):
+            return getattr(_sympy(), name)(entry, evaluate=_is_small(entry))
+        return getattr(entry, name)()
 
     def function(x: Array) -> Array:
         return numpy_function(x) if _is_float(x) else _map(entrywise, x)
@@ -388,7 +397,7 @@ def _tanh_entry(entry: Any) -> Any:
         return entry.tanh()
     if isinstance(entry, fmpq):
         return _exact_only("tanh", 0, 0)(entry)
-    if _is_expression(entry):
+    if is_expression(entry):
         return _sympy().tanh(entry)
     grown = (2 * entry).exp()  # arb_series has no tanh of its own
     return (grown - 1) / (grown + 1)
@@ -417,7 +426,7 @@ def _sqrt_entry(entry: Any) -> Any:
         if root == 0:
             raise NotExact("the square root has no derivative at 0")
         return root * (entry / entry[0]).sqrt()
-    return _sympy().sqrt(entry) if _is_expression(entry) else entry.sqrt()
+    return _sympy().sqrt(entry) if is_expression(entry) else entry.sqrt()
 
 
 def _sqrt_rational(entry: fmpq) -> fmpq:
@@ -506,11 +515,9 @@ def _larger(first: Any, second: Any) -> Any:
         return first if difference == 0 or _sign(difference) > 0 else second
     if isinstance(first, arb) or isinstance(second, arb):
         return arb(first).max(arb(second))
-    if _is_expression(first) or _is_expression(second):
+    if is_expression(first) or is_expression(second):
         first, second = SYMBOLIC.array([first, second])
-        # Of anything but atoms and numbers SymPy would take long to find out which is larger.
-        simple = all(entry.is_Atom or entry.is_number for entry in (first, second))
-        return _sympy().Max(first, second, evaluate=simple)
+        return _sympy().Max(first, second, evaluate=_is_small(first) and _is_small(second))
     if isinstance(first, Unknown):
         return first.larger(second)
     if isinstance(second, Unknown):
@@ -601,8 +608,9 @@ def derivative(function: Callable[[Array], Array], x: Array, direction: Array) -
         raise ShapeError(f"direction: expected the shape {x.shape} of x, got {direction.shape}")
     if _is_float(x):
         return np.imag(function(x + 1j * _STEP * direction)) / _STEP
-    if _is_expression(x.flat[0]):
-        return _map(_slope, function(x + _time() * direction))
+    if is_expression(x.flat[0]):
+        with _differentiating():
+            return _map(_slope, function(x + _time() * direction))
     if isinstance(x.flat[0], Unknown):
         raise NotExpressible("derivative")
     series = fmpq_series if isinstance(x.flat[0], fmpq) else arb_series
@@ -626,6 +634,19 @@ def _time() -> Any:
     return _sympy().Dummy("t", real=True)
 
 
+_differentiations = 0  # how many of the arithmetic are going on
+
+
+@contextmanager
+def _differentiating() -> Iterator[None]:
+    global _differentiations
+    _differentiations += 1
+    try:
+        yield
+    finally:
+        _differentiations -= 1
+
+
 def _slope(entry: Any) -> Any:
     sympy, t = _sympy(), _time()
     slope = sympy.sympify(entry).diff(t)
@@ -644,7 +665,19 @@ def frozen(x: Array) -> Array:
 def _value(entry: Any) -> Any:
     if isinstance(entry, _SERIES):
         return entry[0]
-    return entry.xreplace({_time(): _sympy().S.Zero}) if _is_expression(entry) else entry
+    if _differentiations and is_expression(entry):
+        return entry.xreplace({_time(): _sympy().S.Zero})
+    return entry
+
+
+def peak(x: Array) -> Array:
+    """What to subtract in exp(x - peak(x)) so that floats stay in range: the largest entry of each row, as a constant.
+
+    Of expressions it is 0: they have no range to stay in, and are simpler without.
+    """
+    if not _is_float(x) and is_expression(x.flat[0]):
+        return zeros((1, 1), x)
+    return amax(frozen(x))
 
 
 def jacobian(function: Callable[[Array], Array], x: Array) -> Array:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from resstream.arithmetic import Array, amax, exact, exp, frozen, log, total, zeros
+from resstream.arithmetic import Array, exact, exp, log, peak, total, zeros
 from resstream.errors import TrainingError
 from resstream.induction.task import Batch
 from resstream.induction.weights import NAMES
@@ -48,7 +48,7 @@ def _scored(batch: Batch) -> Array:
 
 def _losses(logits: Array, batch: Batch) -> tuple[Array, Array, Array]:
     """Summed cross-entropy (1, 1) of scored logits (m, V); their probabilities as weights (m, V) over sums (m, 1)."""
-    shifted = logits - amax(frozen(logits))
+    shifted = logits - peak(logits)
     weights = exp(shifted)
     sums = total(weights)
     right = np.take_along_axis(shifted, batch.targets[batch.scored][:, None], axis=-1)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from resstream.arithmetic import Array, amax, exp, frozen, ones, sqrt, total, where
+from resstream.arithmetic import Array, exp, ones, peak, sqrt, total, where
 from resstream.errors import DomainError, ShapeError
 from resstream.reference.checks import refuse_where, require_batch, require_matrix, require_rows, require_width
 
@@ -29,7 +29,7 @@ def softmax(scores: Array, mask: Array | None = None) -> Array:
     # A masked entry is first replaced by an allowed one of its row, so that it takes no part in the maximum.
     allowed = np.where(mask, scores, np.take_along_axis(scores, mask.argmax(-1, keepdims=True), -1))
     with np.errstate(over="ignore"):  # a difference below the range of floats is -inf, and its weight rightly 0
-        weights = where(mask, exp(allowed - amax(frozen(allowed))), 0)
+        weights = where(mask, exp(allowed - peak(allowed)), 0)
     return weights / total(weights)
 
 

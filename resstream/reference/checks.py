@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from flint import arb, fmpq
 
-from resstream.arithmetic import Array, total
+from resstream.arithmetic import Array, is_expression, total
 from resstream.errors import DomainError, ShapeError, Undecided
 
 ROUNDINGS = 16
@@ -20,8 +20,13 @@ ROUNDINGS = 16
 
 
 def values_matter(x: Array) -> bool:
-    """Whether the values of x are to be checked: balls and rationals always, floats unless the caller ignores NaN."""
-    return x.dtype == object or (x.dtype.kind == "f" and np.geterr()["invalid"] != "ignore")
+    """Whether the values of x are to be checked: balls and rationals always, floats unless the caller ignores NaN.
+
+    Expressions have no values.
+    """
+    if x.dtype == object:
+        return x.size > 0 and not is_expression(x.flat[0])
+    return x.dtype.kind == "f" and np.geterr()["invalid"] != "ignore"
 
 
 def refuse_where(bad: Array, message: str) -> None:

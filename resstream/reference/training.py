@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from resstream.arithmetic import Array, amax, exp, frozen, log, minimum, sqrt, total
+from resstream.arithmetic import Array, exp, log, minimum, peak, sqrt, total
 from resstream.errors import ShapeError
 from resstream.reference.checks import (
     refuse_where,
@@ -25,7 +25,7 @@ def cross_entropy(logits: Array, targets: Array) -> Array:
     require_row_stochastic("targets", targets)
     require_width("targets", targets, logits.shape[-1], of="logits have")
     require_batch(logits=logits, targets=targets)
-    shifted = logits - amax(frozen(logits))
+    shifted = logits - peak(logits)
     return log(total(exp(shifted))) - total(targets * shifted)
 
 
