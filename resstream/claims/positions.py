@@ -7,8 +7,8 @@ from resstream.claim import at_least, at_most, claim, equal, every
 from resstream.domains import AttentionOnly, Count, Matrix, Permutation, RowStochastic, Tokens, Vector, Whole
 from resstream.reference import (
     Head,
-    attention,
     attention_scores,
+    attention_weights,
     full_ov_circuit,
     head_output,
     head_weights,
@@ -322,9 +322,8 @@ def cross_attention_circuits(X, Y, A, W_Q, W_K, W_V, W_O):
     source=f"{ANNOTATED}, 12.1",
 )
 def cross_attention_of_one_stream(X, W_Q, W_K, W_V, W_O):
-    """Cross-attention of a stream with itself is self-attention."""
-    output = attention(X @ W_Q, X @ W_K, X @ W_V) @ W_O
-    return equal(output, head_output(X, Head(W_Q, W_K, W_V, W_O)))
+    """Cross-attention of a stream with itself has the pattern of self-attention."""
+    return equal(attention_weights(X @ W_Q, X @ W_K), head_weights(X, Head(W_Q, W_K, W_V, W_O)))
 
 
 @claim(
