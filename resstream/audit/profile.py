@@ -35,6 +35,9 @@ CHECKED = 16_384
 POINTS = 16
 """Values of a quantity at which the largest ratio is kept."""
 
+SMALLEST = 1e-4
+"""The least value of a quantity that a curve has; the largest is its inverse."""
+
 FORMS: dict[str, Callable[[Any], Any]] = {
     "{q}^2": square,
     "{q}/2": lambda q: q / 2,
@@ -69,7 +72,7 @@ class Sharper:
 class Profile:
     """What the sides do in a sample: `curves` holds, by quantity, points (value, largest ratio of the sides there).
 
-    reference holds, for the quantity of the sharper bound, that bound as a share of the printed one.
+    reference holds, at the same points of the sharper bound's quantity, that bound as a share of the printed one.
     """
 
     curves: Mapping[str, list[tuple[float, float]]] = field(default_factory=dict)
@@ -147,7 +150,7 @@ def profile(claim: Claim, index: int, seed: int = 0, extremal: Raw | None = None
     with np.errstate(all="ignore"):
         ratio = np.clip(lhs / rhs, 0, 1)
     curves = {
-        name: _upper(column, ratio)
+        name: _points(_upper(column, ratio), column, ratio)
         for name, column in values.items()
         if len(np.unique(column[:1000])) > 5 and not np.array_equal(column, lhs)
     }
@@ -157,7 +160,8 @@ def profile(claim: Claim, index: int, seed: int = 0, extremal: Raw | None = None
         if verdict.status == "survived":
             attained = bool((lhs / bound).max() > 1 - 1e-9)
             found = Sharper(form.format(q=quantity), quantity, verdict.tally.accepted, attained)
-            return Profile(curves, found, _upper(values[quantity], bound / rhs))
+            column = values[quantity]
+            return Profile(curves, found, _points(_upper(column, ratio), column, bound / rhs))
     return Profile(curves)
 
 
@@ -219,21 +223,19 @@ def _scaled(extremal: Raw) -> list[Raw]:
     return out
 
 
-def _upper(column: Array, ratio: Array) -> list[tuple[float, float]]:
-    """For stretches of a quantity, of equal length on a logarithmic scale, the point with the largest ratio."""
-    usable = np.isfinite(column) & (column > 1e-4) & (column < 1e4)
-    if not usable.any():
-        return []
-    column, ratio = column[usable], ratio[usable]
-    low, high = np.log(column.min()), np.log(column.max())
-    places = np.minimum(((np.log(column) - low) / max(high - low, 1e-12) * POINTS).astype(int), POINTS - 1)
-    points = []
-    for place in range(POINTS):
-        members = np.flatnonzero(places == place)
-        if len(members):
-            best = members[np.argmax(ratio[members])]
-            points.append((float(column[best]), float(ratio[best])))
-    return points
+def _upper(column: Array, ratio: Array) -> Array:
+    """Where the largest ratio is, for stretches of a quantity that are equally long on a logarithmic scale: indices."""
+    usable = np.flatnonzero(np.isfinite(column) & (column > SMALLEST) & (column < 1 / SMALLEST))
+    if not len(usable):
+        return usable
+    logarithms = np.log(column[usable])
+    low, high = logarithms.min(), logarithms.max()
+    places = np.minimum(((logarithms - low) / max(high - low, 1e-12) * POINTS).astype(int), POINTS - 1)
+    return np.array([usable[places == place][np.argmax(ratio[usable[places == place]])] for place in np.unique(places)])
+
+
+def _points(indices: Array, column: Array, values: Array) -> list[tuple[float, float]]:
+    return [(float(column[index]), float(values[index])) for index in indices]
 
 
 # ---- a sharper bound --------------------------------------------------------

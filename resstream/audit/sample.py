@@ -40,7 +40,7 @@ class Honesty:
             return "no entry could be compared"
         zeros = f"; {self.against_zero} rounded away from an exact zero" if self.against_zero else ""
         return (
-            f"float64 margins are off by up to {self.largest:.3g} ulps of the larger side (median {self.median:.2g}, "
+            f"float64 margins are off by up to {self.largest:.3g} ulps of the larger side (median {self.median:.2f}, "
             f"{self.entries} entries){zeros}"
         )
 

@@ -188,12 +188,18 @@ class Entry(Unknown):
         return other if isinstance(other, Entry) else Entry(self.formula, number(other))
 
     def __add__(self, other: Any) -> Entry:
+        if isinstance(other, np.ndarray):
+            return NotImplemented  # NumPy goes through its entries
         return Entry(self.formula, self.polynomial + self._other(other).polynomial)
 
     def __sub__(self, other: Any) -> Entry:
+        if isinstance(other, np.ndarray):
+            return NotImplemented
         return Entry(self.formula, self.polynomial - self._other(other).polynomial)
 
     def __mul__(self, other: Any) -> Entry:
+        if isinstance(other, np.ndarray):
+            return NotImplemented
         return Entry(self.formula, self.polynomial * self._other(other).polynomial)
 
     __radd__, __rmul__ = __add__, __mul__
@@ -205,6 +211,8 @@ class Entry(Unknown):
         return Entry(self.formula, -self.polynomial)
 
     def __truediv__(self, other: Any) -> Entry:
+        if isinstance(other, np.ndarray):
+            return NotImplemented
         divisor = self._other(other).polynomial
         value = divisor.known()
         if value is not None:

@@ -115,8 +115,7 @@ def _failures(found: FailureMap) -> Iterator[str]:
         columns = list(dict.fromkeys(cell.sizes.get(found.columns, 0) for cell in cells))
         head = f"{found.rows} \\ {found.columns}" if found.columns else found.rows
         width = max(len(head), 5)
-        if found.columns:
-            yield f"  {head:>{width}} " + " ".join(f"{value:>3}" for value in columns)
+        yield f"  {head:>{width}} " + " ".join(f"{value:>3}" if found.columns else "" for value in columns)
         for value, row in itertools.groupby(cells, key=lambda cell: cell.sizes[found.rows]):
             yield f"  {value:>{width}} " + " ".join(f"{MARKS.get(cell.outcome, '?'):>3}" for cell in row)
     if found.cells and found.rows:

@@ -1,0 +1,215 @@
+"""Audit every claim of the library, and write what was found into docs/findings.md.
+
+    python benchmarks/audit_library.py [--seconds S] [--workers N] [--seed N] [--only PATTERN] [--output FILE]
+
+Each claim has a limit in seconds, so a slower machine finds less; the document says with what it was made.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import multiprocessing
+import os
+import sys
+import time
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from pathlib import Path
+from typing import Any
+
+for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(_name, "1")
+
+from resstream import claims  # noqa: E402
+from resstream.audit import audit, words  # noqa: E402
+
+OUTPUT = Path(__file__).parents[1] / "docs" / "findings.md"
+
+
+def audited(identifier: str, seconds: float, seed: int) -> dict[str, Any]:
+    """The audit of one claim of the library, as plain data with the texts of its sections."""
+    claim = claims.lookup(identifier)
+    try:
+        found = audit(claim, seconds=seconds, seed=seed)
+    except Exception as failure:
+        return {"claim": identifier, "failure": f"{type(failure).__name__}: {failure}", "seconds": 0.0}
+    counterexample = found.verdict.counterexample if found.verdict else None
+    return {
+        **words.to_json(found),
+        "headline": claim.headline,
+        "source": claim.source,
+        "as_expected": found.as_expected,
+        "instance": words.instance(counterexample) if counterexample else "",
+        "proved": words.proofs(found.proofs),
+        "texts": {
+            part.relation: (
+                str(part.sharpness),
+                words.instance(part.sharpness.extremal) if part.sharpness.extremal else "",
+            )
+            for part in found.parts
+        },
+        "sharper": {part.relation: str(part.profile.sharper) for part in found.parts if part.profile.sharper},
+        "needs": [(str(variant), variant.status) for variant in found.necessity],
+        "rescue": [label for label, _ in found.failures.rescue] if found.failures else [],
+    }
+
+
+def run(identifiers: list[str], seconds: float, seed: int, workers: int) -> list[dict[str, Any]]:
+    """The audits, in the order of the claims, with a line for each on standard error as it is done."""
+    results: dict[str, dict[str, Any]] = {}
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(workers, mp_context=context) as pool:
+        futures = {pool.submit(audited, name, seconds, seed): name for name in identifiers}
+        for done, future in enumerate(as_completed(futures), 1):
+            name = futures[future]
+            results[name] = future.result()
+            status = results[name].get("status", results[name].get("failure"))
+            print(f"{done}/{len(futures)} {name}: {status}, {results[name]['seconds']:.1f} s", file=sys.stderr)
+    return [results[name] for name in identifiers]
+
+
+# ---- the document -----------------------------------------------------------
+
+
+def document(results: list[dict[str, Any]], command: str, seconds: float) -> str:
+    """docs/findings.md."""
+    whole = [result for result in results if "failure" not in result]
+    lines = [
+        "# What an audit of the library finds",
+        "",
+        f"Made by `{command}` ({len(results)} claims, {seconds / 60:.0f} minutes); do not edit.",
+        "",
+        "An audit searches, judges exactly what it finds, and proves at small sizes what it can. That a bound is not",
+        "sharp, that a hypothesis is not needed or that a restriction saves a false claim is what a search of limited",
+        "length says, unless a proof is named. A counterexample is certain.",
+        "",
+    ]
+    for title, body in (
+        ("Bounds that are not sharp", _unsharp(whole)),
+        ("Bounds that are approached and were not seen to be attained", _approached(whole)),
+        ("Hypotheses and domains that may be wider", _superfluous(whole)),
+        ("Statements that are false", _false(whole)),
+        ("Proved at small sizes", _proved(whole)),
+        ("Not answered", _unanswered(results)),
+    ):
+        lines += [f"## {title}", "", *(body or ["None."]), ""]
+    return "\n".join(lines)
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> list[str]:
+    if not rows:
+        return []
+    lines = [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
+    return lines + [f"| {' | '.join(_cell(cell) for cell in row)} |" for row in rows]
+
+
+def _holds(results: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [result for result in results if result["status"] == "survived"]
+
+
+def _unsharp(results: list[dict[str, Any]]) -> list[str]:
+    rows, curves = [], []
+    for result in _holds(results):
+        for part in result["parts"]:
+            text, instance = result["texts"][part["relation"]]
+            sharper = result["sharper"].get(part["relation"])
+            if sharper:
+                rows.append((f"`{result['claim']}`", sharper, f"as printed: {text}"))
+                curves += _curve(result["claim"], part["profile"])
+            elif part["sharpness"]["status"] == "loose" and part["sharpness"]["ratio"] > 0:
+                rows.append((f"`{result['claim']}`", text, f"`{instance}`"))
+    return [*_table(("claim", "what was found", "where"), rows), *curves]
+
+
+def _curve(name: str, profile: dict[str, Any]) -> list[str]:
+    """The largest ratio for some values of the quantity, beside the sharper bound."""
+    sharper = profile["sharper"]
+    points = profile["curves"].get(sharper["quantity"], [])
+    form = sharper["form"].replace(sharper["quantity"], "q")
+    at = dict(profile["reference"])
+    rows = [(f"{q:.4g}", f"{ratio:.6f}", f"{at[q]:.6f}") for q, ratio in points if q in at and 1e-3 <= q <= 30]
+    if not rows:
+        return []
+    head = (f"q = {sharper['quantity']}", "largest ratio of the sides found", f"({form}) / (the right side)")
+    return ["", f"`{name}`, as a function of {sharper['quantity']}:", "", *_table(head, rows)]
+
+
+def _approached(results: list[dict[str, Any]]) -> list[str]:
+    rows = []
+    for result in _holds(results):
+        for part in result["parts"]:
+            text, instance = result["texts"][part["relation"]]
+            if part["sharpness"]["status"] == "approached" and part["relation"] not in result["sharper"]:
+                rows.append((f"`{result['claim']}`", text, f"`{instance}`"))
+    return _table(("claim", "what was found", "nearest instance"), rows)
+
+
+def _superfluous(results: list[dict[str, Any]]) -> list[str]:
+    rows = [
+        (f"`{result['claim']}`", text)
+        for result in _holds(results)
+        for text, status in result["needs"]
+        if status == "survived"
+    ]
+    return _table(("claim", "change"), rows)
+
+
+def _false(results: list[dict[str, Any]]) -> list[str]:
+    rows = []
+    for result in results:
+        if result["status"] == "refuted":
+            rescue = " or ".join(f"`{label}`" for label in result["rescue"]) or "nothing tried"
+            rows.append(
+                (f"`{result['claim']}`", result["headline"], result["source"], f"`{result['instance']}`", rescue)
+            )
+    return _table(("claim", "statement", "source", "counterexample", "what saves it"), rows)
+
+
+def _proved(results: list[dict[str, Any]]) -> list[str]:
+    rows = [
+        (f"`{result['claim']}`", text)
+        for result in results
+        for text in result["proved"]
+        if text.startswith("proved") and result["status"] == "survived"
+    ]
+    return _table(("claim", "what was proved"), rows)
+
+
+def _unanswered(results: list[dict[str, Any]]) -> list[str]:
+    rows = []
+    for result in results:
+        if "failure" in result:
+            rows.append((f"`{result['claim']}`", result["failure"]))
+        elif not result["as_expected"]:
+            rows.append(
+                (f"`{result['claim']}`", f"expected: {result['expect']}; the search ended as {result['status']}")
+            )
+        elif result["missing"]:
+            rows.append((f"`{result['claim']}`", "; ".join(result["missing"])))
+    return _table(("claim", "what is missing"), rows)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seconds", type=float, default=6.0, help="limit in time for each claim")
+    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--only", action="append", default=[], help="ids, groups or patterns; all claims by default")
+    parser.add_argument("--output", type=Path, default=OUTPUT)
+    options = parser.parse_args()
+    chosen = [claim.id for claim in claims.matching(options.only)]
+    start = time.monotonic()
+    results = run(chosen, options.seconds, options.seed, options.workers)
+    command = " ".join(["python benchmarks/audit_library.py", *sys.argv[1:]])
+    seconds = math.ceil(time.monotonic() - start)
+    options.output.write_text(document(results, command, seconds), encoding="utf-8")
+    failed = [result["claim"] for result in results if "failure" in result]
+    print(f"wrote {options.output} in {seconds} s; {len(failed)} audits failed {failed or ''}")
+
+
+if __name__ == "__main__":
+    main()
