@@ -16,7 +16,7 @@ import numpy as np
 from resstream.arithmetic import Array
 from resstream.claim import Assessment, Claim, Margin, Raw
 from resstream.errors import ArithmeticLimit, ClaimError, DomainError
-from resstream.falsify import climb, corners, engines, judge, pool
+from resstream.falsify import batches, climb, corners, engines, judge, pool
 
 if TYPE_CHECKING:
     from resstream.falsify.counterexample import Counterexample
@@ -210,6 +210,7 @@ def search(
     limit, Ctrl-C, a worker that died) is said in the verdict's notes, and what was judged by then is kept.
     """
     start = time.perf_counter()
+    batches.require_batch_safe(claim)
     done: dict[int, Tally] = {}
     notes: list[str] = []
     if workers > 1 or seconds is not None:

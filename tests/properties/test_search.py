@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from resstream.arithmetic import exact
+from resstream.arithmetic import exact, total_entry
 from resstream.claim import Claim, Raw, at_least, at_most, claim, equal, less_than
 from resstream.domains import Matrix, Norm, RowStochastic, Scalar, Vector
 from resstream.errors import ClaimError
@@ -70,6 +70,21 @@ def test_an_error_in_the_claim_is_reported_with_the_instance():
 def test_a_claim_that_returns_no_relation_is_refused_by_name():
     with pytest.raises(ClaimError, match=r"trial: <lambda> \(.*test_search.py, line \d+\) returned bool, expected"):
         search(scalar(lambda x: True), plan(0, 1))  # noqa: ARG005
+
+
+UNSAFE = {
+    "transposes all axes": lambda X: at_most(total_entry(X.T @ X), total_entry(X.T @ X)),
+    "sums over the batch": lambda X: at_least(X.sum(axis=0), -7),
+    "indexes the batch": lambda X: at_least(X[:1], -7),
+    "reduces everything": lambda X: at_least(X.sum() * X, -7),
+}
+
+
+@pytest.mark.parametrize("case", UNSAFE)
+def test_a_claim_that_mixes_the_instances_of_a_batch_is_refused_with_a_hint(case):
+    mixing = Claim("trial", {"X": Matrix("n", "d")}, UNSAFE[case], sizes={"n": range(2, 3), "d": range(5, 6)})
+    with pytest.raises(ClaimError, match=r"claim trial: the conclusion .* batch of 3 .*transpose with X.mT"):
+        search(mixing, plan(0, 1))
 
 
 def test_an_instance_that_only_rounding_takes_out_of_a_domain_does_not_stop_the_batch():
