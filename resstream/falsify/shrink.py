@@ -60,13 +60,15 @@ def _digits(number: int) -> int:
 def tidy(value: float) -> Fraction:
     """The simplest fraction that rounds to this float64: 1/3 or 1/10 where it is as near as a float can be."""
     value = float(value)
+    if value.is_integer() and abs(value) < 2**53:
+        return Fraction(int(value))
     near = Fraction(value).limit_denominator(1000)
     return near if float(near) == value else Fraction(repr(value))
 
 
 def _costs(raw: Raw) -> tuple[Array, Array]:
     """For each instance of a batch: its nonzero entries, and the sum of the costs of its entries."""
-    if not raw.arrays:
+    if not raw.arrays or not raw.count:
         return np.zeros(raw.count or 0), np.zeros(raw.count or 0)
     flat = np.concatenate([np.reshape(x, (raw.count or 0, -1)) for x in raw.arrays.values()], axis=1)
     values, places = np.unique(flat, return_inverse=True)
@@ -156,17 +158,13 @@ class Shrinker:
         shape = _shape_cost(self.claim, batch)
         if shape > here[: len(shape)]:
             return False
-        if shape == here[: len(shape)]:
-            nonzero, total = _costs(batch)
-            simpler = (nonzero < here[3]) | ((nonzero == here[3]) & (total <= here[4]))
-            batch = batch.take(np.flatnonzero(simpler))
-            if not batch.count:
-                return False
         batch = self._suspects(batch)
-        if not batch.count:
-            return False
         nonzero, total = _costs(batch)
-        for index in np.lexsort((np.arange(batch.count), total, nonzero))[:JUDGED]:
+        order = np.lexsort((np.arange(len(total)), total, nonzero))
+        if shape == here[: len(shape)]:
+            simpler = (nonzero < here[3]) | ((nonzero == here[3]) & (total <= here[4]))
+            order = order[simpler[order]]
+        for index in order[:JUDGED]:
             candidate = batch.at(int(index))
             if cost(self.claim, candidate) < here and self._accept(candidate):
                 return True
@@ -302,7 +300,7 @@ class Shrinker:
         here = int(self.floats.arrays[name].reshape(-1)[place])
         values = np.arange(part.low, min(here, part.low + 65536))
         batch = _repeated(self.floats, len(values))
-        batch.arrays[name].reshape(len(values), -1)[:, place] = values
+        batch.arrays[name].reshape(len(values), int(np.prod(part.shape)))[:, place] = values
         return batch
 
     def _moves(self) -> Iterator[Raw]:

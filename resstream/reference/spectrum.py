@@ -19,6 +19,9 @@ from resstream.reference.checks import require_matrix, require_square
 RANK_TOLERANCE = 1e-9
 """Singular values of a float matrix below this share of the largest count as zero; exact matrices need none."""
 
+FACTORED = 512
+"""Bits of the coefficients up to which a characteristic polynomial is factored over the rationals."""
+
 
 def singular_values(W: Array) -> Array:
     """Singular values in descending order: (..., d, e) -> (..., 1, min(d, e)), each at least 0.
@@ -156,7 +159,10 @@ def _roots(M: Array) -> list[Any]:
 
 def _rational_roots(M: Array) -> list[fmpq]:
     """The eigenvalues of an exact rational matrix if all of them are rational, elsewhere NotExact."""
-    _, factors = fmpq_mat(M.tolist()).charpoly().numer().factor()
+    polynomial = fmpq_mat(M.tolist()).charpoly().numer()
+    if polynomial.height_bits() > FACTORED:
+        raise NotExact("the characteristic polynomial is too large to look for rational roots")
+    _, factors = polynomial.factor()
     roots: list[fmpq] = []
     for factor, multiplicity in factors:
         if factor.degree() != 1:
