@@ -88,26 +88,48 @@ def number(value: Any) -> Polynomial:
 
 
 def root_of_square(polynomial: Polynomial) -> Polynomial | None:
-    """A linear form whose square a polynomial is, if there is one.
+    """The polynomial whose square one is, up to its sign, if there is one: the root's terms, one after the other.
 
-    >>> square = (variable(0) - variable(1).times(fmpq(2))) * (variable(0) - variable(1).times(fmpq(2)))
-    >>> root_of_square(square).terms
+    >>> difference = variable(0) - variable(1).times(fmpq(2))
+    >>> root_of_square(difference * difference).terms
     {(0,): 1, (1,): -2}
     """
-    unknowns = sorted(polynomial.unknowns())
-    if not unknowns:
+    if polynomial.known() is not None:
         return None
-    first = unknowns[0]
-    lead = polynomial.terms.get((first, first), fmpq(0))
-    if lead <= 0:
+    first, lead = _leading(polynomial)
+    half = first[::2]
+    if lead <= 0 or half != first[1::2]:
         return None
-    scale = lead.p.isqrt(), lead.q.isqrt()
-    leading = fmpq(*scale)
-    if leading * leading != lead:
+    scale = fmpq(lead.p.isqrt(), lead.q.isqrt())
+    if scale * scale != lead:
         return None
-    cross = {u: polynomial.terms.get((first, u), fmpq(0)) / (2 * leading) for u in unknowns[1:]}
-    root = Polynomial({(first,): leading, **{(u,): c for u, c in cross.items()}})
-    return root if (root * root - polynomial).known() == 0 else None
+    root = Polynomial({half: scale})
+    for _ in range(len(polynomial.terms)):
+        rest = polynomial - root * root
+        if rest.known() == 0:
+            return root
+        monomial, coefficient = _leading(rest)
+        factor = _without(monomial, half)
+        if factor is None:
+            return None
+        root = root + Polynomial({factor: coefficient / (2 * scale)})
+    return None
+
+
+def _leading(polynomial: Polynomial) -> tuple[Monomial, fmpq]:
+    """The term that is first by degree, then by the first unknowns."""
+    monomial = max(polynomial.terms, key=lambda m: (len(m), tuple(-u for u in m)))
+    return monomial, polynomial.terms[monomial]
+
+
+def _without(monomial: Monomial, divisor: Monomial) -> Monomial | None:
+    """The quotient of two monomials, if it is one."""
+    left = list(monomial)
+    for unknown in divisor:
+        if unknown not in left:
+            return None
+        left.remove(unknown)
+    return tuple(left)
 
 
 @dataclass(frozen=True)

@@ -107,6 +107,18 @@ def test_the_root_of_a_square_is_an_absolute_value():
     assert root_of_square((2 * x[0, 0] * x[0, 0]).polynomial) is None
 
 
+@given(st.dictionaries(st.lists(st.integers(0, 3), max_size=2).map(lambda m: tuple(sorted(m))), st.integers(-3, 3)))
+def test_the_root_of_a_square_is_found_and_of_nothing_else(terms):
+    polynomial = Polynomial({monomial: fmpq(c) for monomial, c in terms.items()})
+    if polynomial.known() is None:
+        square = polynomial * polynomial
+        root = root_of_square(square)
+        assert root is not None
+        assert (root * root - square).known() == 0
+        assert root_of_square(square + variable(5)) is None
+        assert root_of_square(-square) is None
+
+
 def case(conditions, choices=(), violation=None, unknowns=6):
     violation = violation or Condition(variable(0) - variable(1), ">")
     return solve._Case(violation, tuple(conditions), tuple(choices), {u: {u} for u in range(unknowns)})
