@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from resstream.errors import ResstreamError
-from resstream.falsify.search import Chunk, plan
+from resstream.falsify.search import BATCH, Chunk, plan
 
 
 @dataclass(frozen=True)
@@ -42,3 +42,14 @@ def profile(name: str) -> Profile:
     if name not in PROFILES:
         raise ResstreamError(f"profile {name!r}: expected one of {', '.join(PROFILES)}")
     return PROFILES[name]
+
+
+def as_markdown() -> str:
+    """The profiles as a Markdown table: what the README shows."""
+    columns = ("profile", "random instances", "corner shapes", "climbs", "drawn by Hypothesis", "floor")
+    header = f"| {' | '.join(columns)} |\n{'|---' * len(columns)}|\n"
+    rows = (
+        f"| {name} | {p.batches * BATCH:,} | {p.corner_shapes} | {p.climbs} | {p.examples} | {p.floor:,} |\n"
+        for name, p in PROFILES.items()
+    )
+    return header + "".join(rows)
