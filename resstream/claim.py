@@ -104,12 +104,14 @@ class Margin:
 
 @dataclass(frozen=True)
 class Assessment:
-    """What a batch looks like in float64: met is bool (count,), hypotheses the margins of all instances (None where the
-    claim has no hypothesis), conclusion the margins of those that met them.
+    """What a batch looks like in float64.
+
+    met is bool (count,); missing, of the same shape, adds up by how much each relation of the hypotheses is missed (from
+    0 to 1 for a relation); conclusion has the margins of the instances that met them.
     """
 
     met: Array
-    hypotheses: Margin | None
+    missing: Array
     conclusion: Margin
 
 
@@ -320,16 +322,17 @@ class Claim:
             raise ClaimError(f"claim {self.id}: margins are taken of batches, got a single instance: use raw.batch()")
         with FLOAT64.working():
             objects = self.build(raw)
-            met, hypotheses = np.ones(raw.count, dtype=bool), None
-            if self.assuming:
-                hypotheses = float_margin(self.hypotheses(objects), raw.count)
-                met = hypotheses.slack >= -(_SLACK_RELATIVE * hypotheses.scale + _SLACK_ABSOLUTE)
-                if not met.any():
-                    return Assessment(met, hypotheses, Margin(np.zeros(0), np.zeros(0)))
-                if not met.all():
-                    raw = raw.take(met)
-                    objects = self.build(raw)
-            return Assessment(met, hypotheses, float_margin(self.conclude(objects), int(np.count_nonzero(met))))
+            met, missing = np.ones(raw.count, dtype=bool), np.zeros(raw.count)
+            for relation in self.hypotheses(objects) if self.assuming else ():
+                margin = float_margin(relation, raw.count)
+                met &= margin.slack >= -(_SLACK_RELATIVE * margin.scale + _SLACK_ABSOLUTE)
+                missing += np.maximum(-margin.relative, 0)
+            if not met.any():
+                return Assessment(met, missing, Margin(np.zeros(0), np.zeros(0)))
+            if not met.all():
+                raw = raw.take(met)
+                objects = self.build(raw)
+            return Assessment(met, missing, float_margin(self.conclude(objects), int(np.count_nonzero(met))))
 
     def margin(self, raw: Raw) -> tuple[Array, Margin]:
         """Which instances of a batch met the hypotheses (bool, (count,)), and the float64 margins of those."""

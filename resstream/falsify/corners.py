@@ -29,6 +29,7 @@ _LEVELS: tuple[Mapping[str, tuple[int, ...]], ...] = (
     {"real": (0, 1, -1), "weight": (0, 1), "whole": (0, 1)},
     {"real": (0, 1, -1), "weight": (0, 1, 2), "whole": (0, 1, 2)},
     {"real": (0, 1, -1, 2, -2), "weight": (0, 1, 2, 3), "whole": (0, 1, 2, 3)},
+    {"real": (0, 1, -1, 2, -2, 3, -3, 4, -4), "weight": (0, 1, 2, 3, 4), "whole": tuple(range(8))},
 )
 
 SHAPES = 512

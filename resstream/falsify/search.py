@@ -60,7 +60,8 @@ class Tally:
     """What was seen, of one chunk or of many.
 
     accepted and discarded count instances that met their hypotheses and that did not. Suspects are those whose float64
-    margin was negative; judged are those that exact arithmetic looked at, acquitted the suspects that it cleared.
+    margin was negative; judged are those that exact arithmetic looked at, acquitted the suspects that it cleared,
+    outside those that do not meet the hypotheses after all.
     """
 
     evaluations: int = 0
@@ -70,6 +71,7 @@ class Tally:
     judged: int = 0
     acquitted: int = 0
     undecided: int = 0
+    outside: int = 0
     smallest_margin: float = float("inf")
     closest: Raw | None = None
     violating: Raw | None = None
@@ -85,7 +87,17 @@ class Tally:
 
     def add(self, other: Tally) -> None:
         """Count another tally in; the first violation and the first error stay."""
-        for name in ("evaluations", "accepted", "discarded", "suspects", "judged", "acquitted", "undecided", "faults"):
+        for name in (
+            "evaluations",
+            "accepted",
+            "discarded",
+            "suspects",
+            "judged",
+            "acquitted",
+            "undecided",
+            "outside",
+            "faults",
+        ):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self._nearer(other.smallest_margin, other.closest)
         if self.violating is None and other.violating is not None:
@@ -253,7 +265,7 @@ def conclude(claim: Claim, tally: Tally, seed: int, floor: int, seconds: float, 
         status = "refuted"
     elif tally.error:
         status = "error"
-    elif tally.accepted == 0 and not notes:
+    elif not notes and (tally.accepted == 0 or 0 < tally.judged == tally.outside):
         status = "vacuous"
     elif tally.accepted < floor or any(note != pool.TIME_IS_UP and "not done" not in note for note in notes):
         status = "gave up"
@@ -358,9 +370,7 @@ def scores_of(assessment: Assessment) -> Array:
 
     Elsewhere from 2 to 3, by how far the hypotheses are from holding; 4 where there is no float value.
     """
-    scores = np.full(len(assessment.met), 4.0)
-    if assessment.hypotheses is not None:
-        scores = 2 - assessment.hypotheses.relative
+    scores = 2 + assessment.missing / (1 + assessment.missing)
     scores[assessment.met] = _softened(assessment.conclusion)
     return np.where(np.isnan(scores), 4.0, scores)
 
@@ -443,6 +453,7 @@ def _judge_one(claim: Claim, raw: Raw, suspect: bool, tally: Tally) -> None:
         # The slack of the float filter had let it in.
         tally.accepted -= 1
         tally.discarded += 1
+        tally.outside += 1
     elif judgement.outcome == judge.UNDECIDED:
         tally.undecided += 1
     else:
