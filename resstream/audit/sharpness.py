@@ -20,7 +20,7 @@ from resstream.audit import restate
 from resstream.claim import Claim, Margin, Raw
 from resstream.falsify import climb, corners, engines, judge
 from resstream.falsify.counterexample import Counterexample
-from resstream.falsify.search import budget_plan, search
+from resstream.falsify.search import budget_plan, scores_of, search
 from resstream.falsify.shrink import Shrinker
 
 BUDGET = 16_384
@@ -114,8 +114,7 @@ class _Record:
             assessment = self.claim.assess(raw)
         except (ArithmeticError, ValueError):  # a batch outside of where the claim can be evaluated is of no use here
             return scores
-        if assessment.hypotheses is not None:
-            scores = 2 - assessment.hypotheses.relative
+        scores = 2 + assessment.missing / (1 + assessment.missing)
         margins = saying(assessment.conclusion)
         scores[assessment.met] = np.where(np.isnan(margins), 1.5, np.maximum(margins, 0))
         scores = np.where(np.isnan(scores), 4.0, scores)
