@@ -106,8 +106,8 @@ class Margin:
 class Assessment:
     """What a batch looks like in float64.
 
-    met is bool (count,); missing, of the same shape, adds up by how much each relation of the hypotheses is missed (from
-    0 to 1 for a relation); conclusion has the margins of the instances that met them.
+    met is bool (count,); missing, of the same shape, adds up by how much each relation of the hypotheses is missed (in
+    [0, 1] each); conclusion has the margins of the instances that met them.
     """
 
     met: Array

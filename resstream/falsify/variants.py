@@ -10,6 +10,7 @@ import re
 import sys
 import traceback
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
@@ -18,9 +19,9 @@ from typing import Any
 import numpy as np
 
 from resstream import claims, domains
-from resstream.claim import Claim
+from resstream.claim import Claim, Raw
 from resstream.domains import Domain
-from resstream.errors import ClaimError, ResstreamError
+from resstream.errors import ArithmeticLimit, ClaimError, DomainError, ResstreamError
 from resstream.falsify import expressions
 from resstream.falsify.expressions import ExpressionError
 
@@ -42,7 +43,7 @@ class Changes:
     sizes: Mapping[str, str] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
-        return any(getattr(self, entry.name) for entry in dataclasses.fields(self))
+        return self.lhs is not None or self.rhs is not None or bool(self.without or self.over or self.sizes)
 
     def given(self) -> dict[str, Any]:
         """The changes that were made, by name."""
@@ -50,7 +51,7 @@ class Changes:
         return {
             name: list(value) if isinstance(value, tuple) else dict(value) if isinstance(value, Mapping) else value
             for name, value in values.items()
-            if value
+            if value not in (None, (), {})
         }
 
 
@@ -103,8 +104,23 @@ def vary(
     )
     if changes.over or changes.sizes:
         _require_small(varied)
+    _try_out(varied)
     origin = origin_of(claim)
     return dataclasses.replace(varied, origin=origin and dataclasses.replace(origin, changes=changes))
+
+
+def _try_out(claim: Claim) -> None:
+    """Evaluate a modified claim once, at sizes that differ where they can, so that a wrong shape is met at once.
+
+    A matrix of one row and one column would fit nearly everywhere.
+    """
+    ranges = claim.size_ranges()
+    sizes = {name: values[min(k + 1, len(values) - 1)] for k, (name, values) in enumerate(ranges.items())}
+    options = {name: values[0] for name, values in claim.option_values().items()}
+    rng = np.random.default_rng(0)
+    arrays = {name: part.draw(rng, 8) for name, part in claim.parts(sizes, options).items()}
+    with suppress(ArithmeticLimit, DomainError):  # the search will meet them, and judge
+        claim.assess(Raw(sizes, options, arrays, 8))
 
 
 def _require_small(claim: Claim) -> None:

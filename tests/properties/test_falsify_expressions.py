@@ -1,0 +1,177 @@
+"""Claims modified as text: what the expressions mean, and that everything but arithmetic is refused, with its place."""
+
+import re
+
+import numpy as np
+import pytest
+
+from resstream import claims
+from resstream.arithmetic import RATIONAL
+from resstream.domains import Causal, Matrix, Norm, Stack
+from resstream.errors import ClaimError, DomainError, ShapeError
+from resstream.falsify import falsify, vary
+from resstream.falsify.expressions import ExpressionError, side
+from resstream.falsify.variants import parse_domain, parse_range
+
+
+@pytest.fixture
+def contraction():
+    return claims.lookup("contraction.diameter")
+
+
+def value(text, **scope):
+    return side(text, tuple(scope), "rhs")(**{name: scope[name] for name in scope if name in text})
+
+
+HOSTILE = [
+    ("X.mT", 1, "attribute access is not allowed"),
+    ("X.__class__", 1, "attribute access is not allowed"),
+    ("().__class__.__bases__", 1, "attribute access is not allowed"),
+    ("__import__('os')", 1, "unknown function '__import__'"),
+    ("lhs + __builtins__", 7, "unknown name '__builtins__'"),
+    ("eval('1')", 1, "unknown function 'eval'"),
+    ("open('x')", 1, "unknown function 'open'"),
+    ("getattr(X, 'T')", 1, "unknown function 'getattr'"),
+    ("(lambda: 1)()", 2, "expected the plain name of a function"),
+    ("[x for x in X]", 1, "a comprehension is not allowed"),
+    ("lhs if rhs else lhs", 1, "a condition is not allowed"),
+    ("lhs < rhs", 1, "a comparison is not allowed"),
+    ("lhs and rhs", 1, "and/or is not allowed"),
+    ("X[0]", 1, "indexing is not allowed"),
+    ("(y := 1)", 2, "an assignment is not allowed"),
+    ("'a' * 10", 1, "expected a whole number or a decimal"),
+    ("f'{lhs}'", 1, "a string is not allowed"),
+    ("1j * lhs", 1, "expected a whole number or a decimal"),
+    ("True", 1, "expected a whole number or a decimal"),
+    ("lhs % 2", 1, "this operator is not allowed"),
+    ("~lhs", 1, "unaryop is not allowed"),
+    ("2 ** 999999999", 6, "expected a whole exponent between 0 and 16"),
+    ("2 ** lhs", 6, "expected a whole exponent between 0 and 16"),
+    ("lhs ** -1", 8, "expected a whole exponent between 0 and 16"),
+    ("lhs ** 0.5", 8, "expected a whole exponent between 0 and 16"),
+    ("9" * 41, 1, "expected a whole number or a decimal of at most 40 characters"),
+    ("1e999 * lhs", 1, "expected an exponent between -300 and 300"),
+    ("dobrushin", 1, "dobrushin is a function, expected a call"),
+    ("dobrushin(A, A)", 1, "too many positional arguments"),
+    ("dobrushin(*A)", 11, "expected no *"),
+    ("dobrushin(**A)", 13, r"expected no \*\*"),
+    ("diameter(X, norms=norm)", 1, "unexpected keyword argument"),
+    ("diametre(X)", 1, "unknown function 'diametre', expected one such as diameter"),
+    ("dobrushin(A) * nrom", 16, "unknown name 'nrom', expected one of lhs, rhs, A, X, norm"),
+    ("dobrushin(A", 10, "not an expression"),
+    ("", 1, "not an expression"),
+    ("import os", 1, "not an expression"),
+    ("lhs; rhs", 4, "not an expression"),
+    ("lhs\nrhs", 1, "expected a single line"),
+    ("(" * 60 + "lhs" + ")" * 60, 1, "brackets 60 deep"),
+    ("-" * 60 + "lhs", 42, "nested more than 40 deep"),
+    ("lhs + " * 200 + "lhs", 1, "1203 characters, expected at most 1000"),
+    ("+".join(["lhs"] * 60), 1, "nested more than 40 deep"),
+]
+
+
+@pytest.mark.parametrize(("text", "column", "message"), HOSTILE, ids=[text[:20].strip() for text, _, _ in HOSTILE])
+def test_what_is_no_arithmetic_is_refused_with_its_place(contraction, text, column, message):
+    with pytest.raises(ExpressionError, match=message) as raised:
+        vary(contraction, rhs=text)
+    head, *shown = str(raised.value).split("\n")
+    assert head.startswith(f"rhs, column {column}: ")
+    assert shown[-1].strip() == "^"
+    if len(text) < 60 and "\n" not in text:
+        assert shown == [f"  {text}", " " * (column + 1) + "^"]
+
+
+def test_exact_numbers_inside_an_expression_are_bounded(contraction):
+    with pytest.raises(ExpressionError, match="a number of more than 4096 bits"):
+        vary(contraction, rhs="((((10 ** 16) ** 16) ** 16) ** 16) * rhs")
+
+
+def test_shapes_that_do_not_fit_are_said_with_their_place(contraction):
+    with pytest.raises(ExpressionError, match="rhs, column 1: cannot be evaluated: matmul"):
+        vary(contraction, rhs="X @ A @ X")
+
+
+def test_a_division_by_zero_is_said_with_its_place(contraction):
+    with pytest.raises(ExpressionError, match="column 7: cannot be evaluated: division by zero"):
+        vary(contraction, rhs="rhs + 1 / (2 - 2)")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("0.99 * x", "99/50"),
+        ("x / 3", "2/3"),
+        ("1 / 3 + x", "7/3"),
+        ("x ** 3 - 1e-2", "799/100"),
+        ("-x + 2 * (x - 1)", "0"),
+        ("x ** 0", "1"),
+        ("2 ** 4 / x", "8"),
+        ("maximum(x, 3 * x)", "6"),
+        ("total(x @ x)", "4"),
+        ("abs(-x)", "2"),
+        ("transpose(x)", "2"),
+    ],
+)
+def test_numbers_are_exact_fractions(text, expected):
+    assert str(value(text, x=RATIONAL.array([[2]])).item()) == expected
+
+
+def test_the_present_sides_may_be_used(contraction):
+    assert falsify(vary(contraction, rhs="0.9 * rhs"), 10_000).status == "refuted"
+    assert falsify(vary(contraction, lhs="0.9 * lhs", rhs="1.1 * rhs"), 10_000).status == "survived"
+
+
+def test_no_change_is_the_claim_itself(contraction):
+    assert vary(contraction) is contraction
+
+
+def test_domains_are_read_from_text():
+    assert parse_domain("Causal(n)") == Causal("n")
+    assert parse_domain("Matrix(n, 3)") == Matrix("n", 3)
+    assert parse_domain("Norm(d, kinds=('l1', 'l2'), bases=False)") == Norm("d", ("l1", "l2"), False)
+    assert parse_domain("Stack(L, Matrix(d, d))") == Stack("L", Matrix("d", "d"))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("Causal", "expected a domain such as Causal(n)"),
+        ("Causl(n)", "unknown domain 'Causl'"),
+        ("Causal(n, n, n)", "arguments"),
+        ("Matrix(n, [d])", "expected a size, a whole number"),
+        ("Matrix(n, d.e)", "expected a size, a whole number"),
+        ("__import__('os')", "unknown domain '__import__'"),
+        ("Matrix(*n)", "expected a size, a whole number"),
+        ("Matrix(**n)", "expected no **"),
+        ("Whole(0, 99999999999)", "expected a number of at most 10^9"),
+    ],
+)
+def test_what_is_no_domain_is_refused(text, message):
+    with pytest.raises(ExpressionError, match=re.escape(message)):
+        parse_domain(text)
+
+
+def test_ranges_are_inclusive_and_checked(contraction):
+    assert parse_range("n", "2:6") == range(2, 7)
+    assert parse_range("n", "3") == range(3, 4)
+    for text in ("6:2", "n", "", "1:2:3", "-1:2"):
+        with pytest.raises(ClaimError, match="sizes n="):
+            parse_range("n", text)
+    with pytest.raises(ClaimError, match="size n goes up to 999, expected at most 64"):
+        vary(contraction, sizes={"n": "999"})
+    with pytest.raises(ClaimError, match="sizes='k'"):
+        vary(contraction, sizes={"k": "2"})
+    with pytest.raises(ClaimError, match="raw numbers, expected at most 100000"):
+        vary(contraction, over={"X": "Matrix(n, 1000000)"})
+    with pytest.raises(ClaimError, match="over='B'"):
+        vary(contraction, over={"B": "Causal(n)"})
+    with pytest.raises(ClaimError, match="without='finite'"):
+        vary(contraction, without=["finite"])
+
+
+def test_errors_of_the_reference_keep_their_own_kind(contraction):
+    with pytest.raises(ShapeError, match="K: expected"):
+        vary(contraction, rhs="total_entry(attention_scores(A, X))")
+    broken = side("dobrushin(x)", ("x",), "rhs")
+    with pytest.raises(DomainError, match="row-stochastic"):
+        broken(x=np.array([[2.0]]))
