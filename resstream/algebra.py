@@ -21,7 +21,7 @@ from flint import Ordering, fmpq, fmpq_mat, fmpq_mpoly_ctx, fmpz
 
 from resstream.errors import Undecided
 
-WORK = 400_000
+WORK = 250_000
 """How many products of two terms one decision may take."""
 
 QUANTITIES = 64

@@ -20,7 +20,7 @@ from resstream.claim import Claim, Raw, exact_entries
 from resstream.domains import Part, Permutation
 from resstream.errors import ClaimError, Undecided
 
-VALUES = 64
+VALUES = 16
 """How many combinations of whole numbers a proof may go through."""
 
 

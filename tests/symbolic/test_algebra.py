@@ -76,14 +76,14 @@ def test_what_is_proved_of_random_expressions_is_zero_in_numbers() -> None:
     pick = lambda choices: choices[rng.integers(len(choices))]  # noqa: E731
     term = lambda: sum(int(rng.integers(-2, 3)) * leaf for leaf in (x, y, p, 1))  # noqa: E731
     proved = 0
-    for _ in range(300):
+    for _ in range(100):
         first, second = term(), term()
         left = pick([abs(first * second), sp.sqrt(first**2 * second**2), 2 * sp.Max(first, second)])
         right = pick([abs(first) * second, abs(first) * abs(second), first + second + abs(first - second)])
         if vanishes(left - right):
             proved += left != right
             assert abs(sp.N(left.subs(point) - right.subs(point), 30)) < 1e-20
-    assert proved >= 50  # or nothing was tested
+    assert proved >= 20  # or nothing was tested
 
 
 def test_too_much_work_and_unknown_functions_are_undecided() -> None:
