@@ -10,7 +10,7 @@ from flint import arb, fmpq
 
 from resstream.arithmetic import RATIONAL, Ball, NumberSystem, to_float
 from resstream.claim import Claim, Conjunction, Raw, exact_entries
-from resstream.errors import ArithmeticLimit
+from resstream.errors import ArithmeticLimit, DomainError, Undecided
 
 PRECISIONS = (128, 256, 512, 1024)
 """Bits of the balls, in the order tried; rationals are tried after the first."""
@@ -86,7 +86,14 @@ def _judge_in(claim: Claim, raw: Raw, system: NumberSystem) -> Judgement:
         assumed, _ = _decide(claim.hypotheses(objects), system) if claim.assuming else (HOLDS, None)
         if assumed == VIOLATED:
             return Judgement(OUTSIDE, bits)
-        outcome, entry = _decide(claim.conclude(objects), system)
+        try:
+            concluded = claim.conclude(objects)
+        except DomainError as failure:
+            if assumed == HOLDS:
+                raise
+            # Where the hypotheses may fail the conclusion need have no meaning.
+            raise Undecided(str(failure)) from failure
+        outcome, entry = _decide(concluded, system)
         if outcome == VIOLATED and assumed != HOLDS:
             outcome = UNDECIDED
         assert entry is not None

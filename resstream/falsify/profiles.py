@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from resstream.errors import ResstreamError
-from resstream.falsify.search import BATCH, Chunk, plan
+from resstream.falsify.search import Chunk, plan
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,9 @@ class Profile:
     examples: int
     """Instances drawn by Hypothesis."""
     batches: int
-    """Batches drawn at random, of 8192 instances each."""
+    """Batches drawn at random, each of one shape."""
+    batch: int
+    """Instances of a batch."""
     corner_shapes: int
     """Smallest shapes whose degenerate instances are tried."""
     climbs: int
@@ -27,13 +29,13 @@ class Profile:
 
     def chunks(self) -> list[Chunk]:
         """The chunks of the search of one claim."""
-        return plan(self.examples, self.batches, self.corner_shapes, self.climbs)
+        return plan(self.examples, self.batches, self.corner_shapes, self.climbs, self.batch)
 
 
 PROFILES = {
-    "quick": Profile(examples=10, batches=1, corner_shapes=4, climbs=1, floor=200),
-    "default": Profile(examples=30, batches=1, corner_shapes=8, climbs=1, floor=1000),
-    "deep": Profile(examples=1000, batches=100, corner_shapes=100, climbs=100, floor=10_000),
+    "quick": Profile(examples=10, batches=2, batch=2048, corner_shapes=4, climbs=1, floor=200),
+    "default": Profile(examples=30, batches=4, batch=2048, corner_shapes=8, climbs=1, floor=1000),
+    "deep": Profile(examples=1000, batches=100, batch=8192, corner_shapes=100, climbs=100, floor=10_000),
 }
 
 
@@ -49,7 +51,7 @@ def as_markdown() -> str:
     columns = ("profile", "random instances", "corner shapes", "climbs", "drawn by Hypothesis", "floor")
     header = f"| {' | '.join(columns)} |\n{'|---' * len(columns)}|\n"
     rows = (
-        f"| {name} | {p.batches * BATCH:,} | {p.corner_shapes} | {p.climbs} | {p.examples} | {p.floor:,} |\n"
+        f"| {name} | {p.batches} x {p.batch:,} | {p.corner_shapes} | {p.climbs} | {p.examples} | {p.floor:,} |\n"
         for name, p in PROFILES.items()
     )
     return header + "".join(rows)

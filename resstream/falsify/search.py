@@ -140,9 +140,9 @@ class Verdict:
         return self.status == ("survived" if self.claim.expect == "holds" else "refuted")
 
 
-def plan(examples: int, batches: int, corner_shapes: int = 8, climbs: int = 1) -> list[Chunk]:
+def plan(examples: int, batches: int, corner_shapes: int = 8, climbs: int = 1, batch: int = BATCH) -> list[Chunk]:
     """The chunks of a check: corners and climbs, then Hypothesis-drawn instances, between batches drawn at random."""
-    random = [Chunk("random", number, BATCH) for number in range(batches)]
+    random = [Chunk("random", number, batch) for number in range(batches)]
     near = [
         *(Chunk("corners", number, 128) for number in range(corner_shapes)),
         *(Chunk("climb", number, 1024) for number in range(climbs)),

@@ -8,6 +8,7 @@ import pytest
 from resstream.arithmetic import FLOAT64, exact, exp, sqrt, tanh, total_entry
 from resstream.claim import Claim, Raw, at_least, at_most, equal, every, less_than, more_than
 from resstream.domains import Matrix, Scalar
+from resstream.errors import DomainError
 from resstream.falsify.judge import HOLDS, OUTSIDE, TIED, UNDECIDED, VIOLATED, judge
 
 X = Raw({}, {}, {"x": np.array([[3.0]])})
@@ -96,3 +97,17 @@ def test_float_rounding_is_acquitted():
 def test_an_error_of_the_claim_is_passed_on():
     with pytest.raises(ZeroDivisionError):
         judge(about(lambda x: at_most(1 / (x - x), 1)), Raw({}, {}, {"x": np.array([[3]])}), precisions=())
+
+
+def test_a_conclusion_without_meaning_where_a_hypothesis_is_uncertain_is_no_error():
+    """Outside its hypotheses a conclusion may leave a domain, and whether this is outside is not known."""
+
+    def balanced(x):
+        return equal(sqrt(2 * x) * sqrt(3 * x), sqrt(6 * x * x))
+
+    def conclusion(x):
+        return at_most(sqrt(x - 5), 1)
+
+    assert judge(about(conclusion, balanced), X).outcome == UNDECIDED
+    with pytest.raises(DomainError, match="square root of the negative number"):
+        judge(about(conclusion), X)
