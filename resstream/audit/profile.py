@@ -180,7 +180,7 @@ def _sample(
     """Names and values, a row an instance: the quantities, "lhs" and "rhs" (where these are single numbers)."""
     rng = np.random.default_rng([seed, *claim.seed_words(), 11])
     batches = [engines.random_batch(claim, rng, BATCH) for _ in range(BATCHES)]
-    batches += [] if extremal is None else _scaled(extremal)
+    batches += [] if extremal is None else _scaled(claim, extremal)
     names: list[str] = []
     rows: list[Array] = []
     for raw in batches:
@@ -206,13 +206,15 @@ def _sample(
     return names, np.concatenate(rows) if rows else np.zeros((0, len(names)))
 
 
-def _scaled(extremal: Raw) -> list[Raw]:
+def _scaled(claim: Claim, extremal: Raw) -> list[Raw]:
     """The extremal instance with one variable's raw numbers, or all of them, scaled by powers of the root of two."""
     factors = 2.0 ** np.arange(-12, 8.5, 0.5)
     floats = {name: np.asarray(values, dtype=float) for name, values in extremal.arrays.items()}
     largest = {name: np.abs(values).max() or 1.0 for name, values in floats.items()}
     out = []
-    for chosen in [{name} for name in floats] + [set(floats)]:
+    parts = claim.parts(extremal.sizes, extremal.options)
+    scalable = [name for name in floats if parts[name].kind != "whole"]
+    for chosen in [{name} for name in scalable] + [set(scalable)]:
         arrays = {
             name: np.stack([values * factor / largest[name] for factor in factors])
             if name in chosen

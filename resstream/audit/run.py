@@ -196,6 +196,8 @@ def _prove(run: _Run) -> None:
             pipe.send(None)
         except ModuleNotFoundError as missing:  # Z3 is an extra
             pipe.send(f"{missing}; install resstream[prove]")
+        except Exception as failure:  # what cannot be evaluated has been reported by the search
+            pipe.send(f"{type(failure).__name__}: {failure}")
 
     worker = pool.fork(work)
     end = time.monotonic() + seconds + GRACE

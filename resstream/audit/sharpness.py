@@ -114,10 +114,9 @@ class _Record:
             assessment = self.claim.assess(raw)
         except (ArithmeticError, ValueError):  # a batch outside of where the claim can be evaluated is of no use here
             return scores
-        scores = 2 + assessment.missing / (1 + assessment.missing)
         margins = saying(assessment.conclusion)
+        scores = scores_of(assessment)
         scores[assessment.met] = np.where(np.isnan(margins), 1.5, np.maximum(margins, 0))
-        scores = np.where(np.isnan(scores), 4.0, scores)
         best = int(np.argmin(scores))
         if scores[best] < 1:
             self.found.append((float(scores[best]), raw.at(best)))
@@ -235,12 +234,12 @@ def _falls(margins: list[float]) -> bool:
 
 
 def _margin_at(claim: Claim, raw: Raw, name: str, factor: float) -> float | None:
-    """The margin with one variable's raw numbers scaled."""
-    arrays = {
-        key: values * Fraction(factor) if values.dtype == object else values * factor
-        for key, values in raw.arrays.items()
-        if key.partition(".")[0] == name
-    }
+    """The margin with one variable's raw numbers scaled; None where whole numbers are among them."""
+    parts = claim.parts(raw.sizes, raw.options)
+    own = [key for key in raw.arrays if key.partition(".")[0] == name]
+    if any(parts[key].kind == "whole" for key in own):
+        return None
+    arrays = {key: raw.arrays[key] * (Fraction(factor) if raw.arrays[key].dtype == object else factor) for key in own}
     try:
         judgement = judge.judge(claim, Raw(raw.sizes, raw.options, {**raw.arrays, **arrays}))
     except (ValueError, ArithmeticError):
