@@ -30,10 +30,12 @@ def blocks(language):
     return re.findall(rf"^```{language}\n(.*?)^```$", README, flags=re.M | re.S)
 
 
-def test_the_two_setup_commands_are_one_line_each():
-    for marker in ("main", "tests"):
-        (command,) = re.findall(rf"<!-- {marker} -->\n```sh\n(.*)\n```", README)
-        assert command.startswith("python3 -m venv .venv && ")
+def test_two_commands_of_the_readme_do_all_the_setup():
+    for marker, last in (("main", ".venv/bin/resstream check"), ("tests", ".venv/bin/pytest -n auto")):
+        (command,) = re.findall(rf"<!-- {marker} -->\n```sh\n(.*?)\n```", README, flags=re.S)
+        assert "python3 -m venv .venv && .venv/bin/pip install" in command
+        assert command.endswith(f"&& {last}")
+    assert "<!-- tests -->" in (ROOT / ".ci" / "run").read_text(), "CI takes its test command from the README"
 
 
 CONSOLE = blocks("console")
