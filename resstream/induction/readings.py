@@ -46,15 +46,15 @@ def evaluate(model: AttentionOnlyModel, batch: Batch, keys_read: Reads | None = 
     losses, hits = [], []
     for part in batch.parts(CHUNK):
         x = model.run(model.embed(part.inputs), keys_read=keys_read).states[-1]
-        logits = logit_lens(x, model.unembedding)
+        logits, targets = logit_lens(x[part.scored], model.unembedding), part.targets[part.scored]
         top = logits.max(-1)
-        sums = np.log(np.exp(logits - top[..., None]).sum(-1)) + top
-        losses.append(sums - _at(logits, part.targets))
-        hits.append(logits.argmax(-1) == part.targets)
-    loss, hit = np.concatenate(losses), np.concatenate(hits)
+        losses.append(np.log(np.exp(logits - top[:, None]).sum(-1)) + top - _at(logits, targets))
+        hits.append(logits.argmax(-1) == targets)
+    hit = np.zeros(batch.scored.shape, dtype=bool)
+    hit[batch.scored] = np.concatenate(hits)
     with np.errstate(invalid="ignore"):
-        by_position = (hit & batch.scored).sum(0) / batch.scored.sum(0)
-    return Evaluation(float(loss[batch.scored].mean()), float(hit[batch.scored].mean()), by_position)
+        by_position = hit.sum(0) / batch.scored.sum(0)
+    return Evaluation(float(np.concatenate(losses).mean()), float(np.concatenate(hits).mean()), by_position)
 
 
 # ---- what heads look at -----------------------------------------------------
@@ -212,8 +212,8 @@ def lens_probabilities(model: AttentionOnlyModel, batch: Batch) -> Array:
     sums = np.zeros(model.layers + 1)
     for part in batch.parts(CHUNK):
         for layer, x in enumerate(model.forward(part.inputs).states):
-            probabilities = softmax(logit_lens(x, model.unembedding))
-            sums[layer] += _at(probabilities, part.targets)[part.scored].sum()
+            probabilities = softmax(logit_lens(x[part.scored], model.unembedding))
+            sums[layer] += _at(probabilities, part.targets[part.scored]).sum()
     return sums / batch.scored.sum()
 
 

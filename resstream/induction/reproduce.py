@@ -11,22 +11,22 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from importlib.resources import as_file, files
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from resstream.arithmetic import Array
+from resstream.arithmetic import FLOAT64, Array
 from resstream.errors import TrainingError
 from resstream.induction import finance, readings
 from resstream.induction.filings import collisions, corpus, fresh_filings, queries
 from resstream.induction.measurements import gradient_depth, growth, thin_shell
 from resstream.induction.settings import Settings
 from resstream.induction.task import held_out_blocks, training_blocks
-from resstream.induction.training import Source, initial_weights, train
+from resstream.induction.training import Source, initial_weights, keep_memory, train
 from resstream.induction.weights import NAMES, load_model, model_of, split
 from resstream.induction.workers import count_step, in_parallel
-from resstream.reference import AttentionOnlyModel
-from resstream.reference.attention_only import Path
+from resstream.reference import AttentionOnlyModel, attention_only
 
 SHIPPED_SEED = 0
 """The training seed of the shipped weights: one of those where a single layer-0 head looks at the previous token."""
@@ -125,19 +125,25 @@ def source_of(name: str, seed: int) -> Source:
     return finance.filing_source(fresh_filings(seed)) if name == "fresh_names" else training_blocks
 
 
-def train_models(seed: int, progress: Progress | None = None) -> Models:
-    """Train all four models of a seed, at the same time as far as there are cores."""
+def train_models(seed: int, progress: Progress | None = None, checkpoints: Path | None = None) -> Models:
+    """Train all four models of a seed, at the same time as far as there are cores.
+
+    With a directory for checkpoints, training goes on from those found there, to the same result.
+    """
+    if checkpoints is not None:
+        checkpoints.mkdir(parents=True, exist_ok=True)
     steps = sum(settings_of(name, seed).steps for name in MODELS)
     told = None if progress is None else partial(progress, f"seed {seed}: training {len(MODELS)} models")
-    weights = in_parallel(_train, [(name, seed) for name in MODELS], steps, told)
+    weights = in_parallel(_train, [(name, seed, checkpoints) for name in MODELS], steps, told)
     return {
         name: model_of(split(vector, settings_of(name, seed)), settings_of(name, seed))
         for name, vector in zip(MODELS, weights, strict=True)
     }
 
 
-def _train(name: str, seed: int) -> Array:
-    model = train(settings_of(name, seed), source_of(name, seed), progress=count_step).model
+def _train(name: str, seed: int, checkpoints: Path | None = None) -> Array:
+    file = None if checkpoints is None else checkpoints / f"{name}-{seed}.npz"
+    model = train(settings_of(name, seed), source_of(name, seed), progress=count_step, checkpoint=file).model
     return np.concatenate([getattr(model, weight).ravel() for weight in NAMES])
 
 
@@ -159,10 +165,12 @@ def measure(models: Models, seed: int, progress: Progress | None = None) -> dict
     parts: list[Callable[[Models, int], dict[str, float]]] = [
         _solving, _looking, _composing, _answering, _stacks, _shell, _finance
     ]  # fmt: skip
+    keep_memory()
     for index, part in enumerate(parts):
         if progress is not None:
             progress(f"seed {seed}: reading", index / len(parts))
-        values |= part(models, seed)
+        with FLOAT64.working():
+            values |= part(models, seed)
     if progress is not None:
         progress(f"seed {seed}: reading", 1.0)
     return values
@@ -237,7 +245,7 @@ def _answering(models: Models, seed: int) -> dict[str, float]:
     shares = readings.path_shares(model, blocks)
     lens = readings.lens_probabilities(model, blocks)
     paths = {"last_layer": shares.last_layer, "rest_alone": shares.first_alone, "error": shares.error}
-    kinds: dict[str, list[Path]] = {"direct": [()], "layer_0": [], "layer_1": [], "both": []}
+    kinds: dict[str, list[attention_only.Path]] = {"direct": [()], "layer_0": [], "layer_1": [], "both": []}
     for path in shares.shares:
         if path:
             kinds["both" if len(path) == 2 else f"layer_{path[0][0]}"].append(path)
@@ -328,18 +336,24 @@ class Reproduction:
         return {"rows": [row.to_dict() for row in self.rows], "ranges": ranges}
 
 
-def reproduce(retrain: bool = False, seeds: int | None = None, progress: Progress | None = None) -> Reproduction:
+def reproduce(
+    retrain: bool = False,
+    seeds: int | None = None,
+    progress: Progress | None = None,
+    checkpoints: Path | None = None,
+) -> Reproduction:
     """Every published figure, ours, and our mean and range over training seeds.
 
     Ours come from the shipped weights, or with `retrain` from models trained again with the shipped seed. The ranges
     are the stored ones unless `seeds` asks for that many, which are trained (seeds 0, 1, ...). `seeds` without
-    `retrain` raises TrainingError.
+    `retrain` raises TrainingError. `checkpoints` is a directory that keeps the state of training, so that after an
+    interruption the same call goes on from there.
     """
     if seeds is not None and (seeds < 1 or not retrain):
         raise TrainingError(f"seeds: expected 1 or more, together with retraining, got {seeds}, retrain={retrain}")
-    models = train_models(SHIPPED_SEED, progress) if retrain else shipped_models()
+    models = train_models(SHIPPED_SEED, progress, checkpoints) if retrain else shipped_models()
     ours = measure(models, SHIPPED_SEED, progress)
-    ranges = stored_ranges() if seeds is None else _measure_seeds(ours, seeds, progress)
+    ranges = stored_ranges() if seeds is None else _measure_seeds(ours, seeds, progress, checkpoints)
     rows = [row_of(figure, ours[figure.id], ranges["values"][figure.id]) for figure in figures()]
     return Reproduction(rows, ranges["seeds"], ranges["values"], ranges["command"])
 
@@ -349,9 +363,11 @@ def row_of(figure: Figure, ours: float, values: Sequence[float]) -> Row:
     return Row(figure, ours, float(np.mean(values)), float(min(values)), float(max(values)))
 
 
-def _measure_seeds(shipped: dict[str, float], count: int, progress: Progress | None) -> dict[str, Any]:
+def _measure_seeds(
+    shipped: dict[str, float], count: int, progress: Progress | None, checkpoints: Path | None
+) -> dict[str, Any]:
     measured = [
-        shipped if seed == SHIPPED_SEED else measure(train_models(seed, progress), seed, progress)
+        shipped if seed == SHIPPED_SEED else measure(train_models(seed, progress, checkpoints), seed, progress)
         for seed in range(count)
     ]
     return {**ranges_of(measured), "command": f"resstream reproduce --retrain --seeds {count}"}

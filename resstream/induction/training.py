@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -62,7 +62,7 @@ def train(
     state = _State(start.copy(), np.zeros_like(start), np.zeros_like(start), np.zeros(0))
     if checkpoint is not None and checkpoint.exists():
         state = _resume(checkpoint, settings, start.size)
-    _keep_memory()
+    keep_memory()
     losses = list(state.losses)
     model = model_of(split(state.weights, settings), settings)
     gradient = np.empty_like(start)
@@ -105,7 +105,7 @@ def _adam(state: _State, gradient: Array, step: int, settings: Settings) -> None
     state.weights[...] -= settings.rate / (1 - beta**step) * state.mean / scale
 
 
-def _keep_memory() -> None:
+def keep_memory() -> None:
     """Have the allocator keep what a step frees, instead of returning it to the system and asking again.
 
     glibc raises the size from which it does so to that of the largest block it ever saw freed (up to 32 MB). A step
@@ -121,11 +121,18 @@ def _save(path: Path, settings: Settings, state: _State, losses: Array) -> None:
 
 def _resume(path: Path, settings: Settings, size: int) -> _State:
     found, arrays, _ = load_arrays(path, "checkpoint")
-    if found != settings:
+    if replace(found, steps=settings.steps) != settings:  # more steps only go on: nothing depends on how many there are
         ours, theirs = settings.to_dict(), found.to_dict()
-        other = ", ".join(f"{name} {theirs[name]} and not {ours[name]}" for name in ours if ours[name] != theirs[name])
+        other = ", ".join(
+            f"{name} {theirs[name]} and not {ours[name]}"
+            for name in ours
+            if ours[name] != theirs[name] and name != "steps"
+        )
         raise TrainingError(f"{path}: this checkpoint was made with other settings: {other}")
     names = ("weights", "mean", "mean_square", "losses")
     if sorted(arrays) != sorted(names) or any(arrays[name].shape != (size,) for name in names[:3]):
         raise TrainingError(f"{path}: this checkpoint holds other arrays than a run of these settings")
+    if len(arrays["losses"]) > settings.steps:
+        done = len(arrays["losses"])
+        raise TrainingError(f"{path}: this checkpoint is {done} steps on, more than the {settings.steps} asked for")
     return _State(*(arrays[name] for name in names))
