@@ -48,9 +48,11 @@ def climb(claim: Claim, rng: np.random.Generator, size: int, show: Show, start: 
         reached, waited = best[1].min(), 0
         while spent < size and waited < PATIENCE:
             elites = best[0]
-            children = min(CHILDREN, size - spent)
+            children = min(CHILDREN, size - spent - (elites.count or 0))
+            if children <= 0:
+                return
             batch = _joined(elites, vary(parts, elites, rng, children))
-            spent += children
+            spent += batch.count or 0
             best = _fittest(batch, show(batch))
             waited = 0 if best[1].min() < reached - 1e-9 * abs(reached) else waited + 1
             reached = min(reached, best[1].min())

@@ -211,6 +211,12 @@ def test_a_plan_spends_its_budget_to_the_last_evaluation():
         assert sum(chunk.size for chunk in budget_plan(Trial.true_claim, budget)) == budget
 
 
+@pytest.mark.parametrize(("budget", "least"), [(700, 100), (30_000, 27_000)])
+def test_a_search_never_evaluates_more_than_its_budget(budget, least):
+    verdict = search(Trial.true_claim, budget_plan(Trial.true_claim, budget))
+    assert least < verdict.tally.evaluations <= budget
+
+
 def test_plans_refuse_unknown_engines_and_empty_budgets():
     with pytest.raises(ClaimError, match="engine 'guess': expected some of corners, random"):
         budget_plan(Trial.true_claim, 100, ("guess",))
