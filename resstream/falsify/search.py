@@ -371,8 +371,19 @@ def scores_of(assessment: Assessment) -> Array:
     Elsewhere from 2 to 3, by how far the hypotheses are from holding; 4 where there is no float value.
     """
     scores = 2 + assessment.missing / (1 + assessment.missing)
-    scores[assessment.met] = _softened(assessment.conclusion)
+    scores[assessment.met] = _informed(assessment.conclusion)
     return np.where(np.isnan(scores), 4.0, scores)
+
+
+def _informed(margin: Margin) -> Array:
+    """Relative margins that go to 1 where both sides vanish beside the usual scale of the batch.
+
+    There a margin says nothing: it is rounding, or a tie of two zeros, and a climb would never leave it again.
+    """
+    finite = margin.scale[np.isfinite(margin.scale)]
+    least = 1e-9 * (float(np.median(finite)) if len(finite) else 1.0) + 1e-300
+    with np.errstate(all="ignore"):
+        return (margin.slack + least) / (margin.scale + least)
 
 
 def _softened(margin: Margin) -> Array:
