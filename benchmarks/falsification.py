@@ -16,6 +16,7 @@ import inspect
 import itertools
 import json
 import os
+import re
 import statistics
 import sys
 import time
@@ -663,7 +664,7 @@ def translate(entry: Mapping[str, Any]) -> Claim:
         return evaluator.relate(left, _RELATION_OF[entry["rel"]], right)
 
     return Claim(
-        id=entry["id"],
+        id=re.sub(r"[^\w.+-]", "_", entry["id"]) or "_",
         over=over,
         conclusion=_of_names(over, conclusion, entry["id"]),
         assuming=tuple(condition(text) for text in entry.get("pre") or []),
@@ -895,8 +896,8 @@ def main() -> int:
     for entry in entries:
         try:
             claim = translate(entry)
-        except Unsupported as failure:
-            sys.stderr.write(f"{entry['id']}: not translated ({failure})\n")
+        except Exception as failure:  # one claim that is not understood must not end the run
+            sys.stderr.write(f"{entry['id']}: not translated ({type(failure).__name__}: {failure})\n")
             claim = None
         for seed, (name, tool) in itertools.product(range(arguments.seeds), tools.items()):
             try:
