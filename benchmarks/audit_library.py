@@ -49,7 +49,7 @@ def audited(identifier: str, budget: int, seconds: float, seed: int) -> dict[str
             for part in found.parts
         },
         "sharper": {part.relation: str(part.profile.sharper) for part in found.parts if part.profile.sharper},
-        "needs": [(str(variant), variant.status) for variant in found.necessity],
+        "needs": [str(v) for v in found.necessity if v.status == "survived" and not v.detail],
         "rescue": [label for label, _ in found.failures.rescue] if found.failures else [],
     }
 
@@ -145,25 +145,22 @@ def _approached(results: list[dict[str, Any]]) -> list[str]:
         for part in result["parts"]:
             text, instance = result["texts"][part["relation"]]
             if part["sharpness"]["status"] == "approached" and part["relation"] not in result["sharper"]:
-                rows.append((f"`{result['claim']}`", text, f"`{instance}`"))
+                name = f"`{result['claim']}`" + (f", {part['relation']}" if len(result["parts"]) > 1 else "")
+                rows.append((name, text, f"`{instance}`"))
     return _table(("claim", "what was found", "nearest instance"), rows)
 
 
 def _superfluous(results: list[dict[str, Any]]) -> list[str]:
-    rows = [
-        (f"`{result['claim']}`", text)
-        for result in _holds(results)
-        for text, status in result["needs"]
-        if status == "survived"
-    ]
+    rows = [(f"`{result['claim']}`", text) for result in _holds(results) for text in result["needs"]]
     return _table(("claim", "change"), rows)
 
 
 def _false(results: list[dict[str, Any]], tempting: bool) -> list[str]:
     rows = []
     for result in results:
-        if result["status"] == "refuted" and ("tempting" in result["source"]) == tempting:
-            rescue = " or ".join(f"`{label}`" for label in result["rescue"]) or "nothing tried"
+        is_tempting = "tempting" in result["source"] or result["headline"].startswith("Tempting")
+        if result["status"] == "refuted" and is_tempting == tempting:
+            rescue = " or ".join(f"`{label}`" for label in result["rescue"]) or "nothing that was tried"
             rows.append(
                 (f"`{result['claim']}`", result["headline"], result["source"], f"`{result['instance']}`", rescue)
             )
@@ -196,7 +193,7 @@ def _unanswered(results: list[dict[str, Any]]) -> list[str]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--budget", type=int, default=16_384, help="evaluations of the search for a counterexample")
+    parser.add_argument("--budget", type=int, default=32_768, help="evaluations of the search for a counterexample")
     parser.add_argument("--seconds", type=float, default=6.0, help="limit in time for each claim")
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--seed", type=int, default=0)

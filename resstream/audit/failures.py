@@ -7,11 +7,11 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
+from resstream.audit.attack import searched
 from resstream.audit.kinds import narrower
 from resstream.audit.restate import restated
 from resstream.claim import Claim
 from resstream.domains import Domain, Norm
-from resstream.falsify.search import budget_plan, search
 
 LARGEST = 4
 """How many values of a size the map has."""
@@ -65,7 +65,7 @@ class _Search:
 
     def outcome(self, claim: Claim, budget: int) -> tuple[str, int]:
         """What a search of a restricted claim says."""
-        verdict = search(claim, budget_plan(claim, budget), self.seed, floor=50)
+        verdict = searched(claim, budget, self.seed, floor=50)
         names = {"refuted": FAILS, "survived": SURVIVES}
         return names.get(verdict.status, UNKNOWN), verdict.tally.accepted
 

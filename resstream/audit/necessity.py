@@ -35,7 +35,8 @@ class Variant:
 
     def __str__(self) -> str:
         if self.status == SURVIVED:
-            return f"{self.change}: still survives ({self.instances:,} instances)"
+            rest = f", but {self.detail}" if self.detail else ""
+            return f"{self.change}: still survives ({self.instances:,} instances{rest})"
         if self.status == REFUTED:
             return f"{self.change}: refuted" + (f" ({self.detail})" if self.detail else "")
         if self.status == MEANINGLESS:
@@ -53,6 +54,8 @@ def tried(change: str, claim: Claim, attack: Attack) -> Variant:
         "ZeroDivisionError"
     }:
         status, detail = MEANINGLESS, detail.partition(": ")[2]
+    if status == SURVIVED and verdict.tally.undecided:
+        detail = f"{verdict.tally.undecided} could not be decided"
     if verdict.counterexample and _is_zero(verdict.counterexample):
         detail = "where both sides are zero"
     return Variant(change, status, verdict.tally.accepted, detail, verdict.counterexample)
@@ -62,14 +65,19 @@ def _is_zero(counterexample: Counterexample) -> bool:
     return bool(counterexample.judgement.lhs == 0 and counterexample.judgement.rhs == 0)
 
 
-def necessity(claim: Claim, attack: Attack) -> Iterator[Variant]:
-    """Every hypothesis dropped in turn, every domain relaxed to the next wider one."""
+def necessity(claim: Claim, attack: Attack, thorough: Attack) -> Iterator[Variant]:
+    """Every hypothesis dropped in turn (searched thoroughly), every domain relaxed to the next wider one."""
     for hypothesis in claim.assuming:
         name = hypothesis.__name__
         without = claim.replace(without=name)
-        # What the hypothesis kept out is looked at first, and alone: only there can a true claim break.
-        outside = tried(f"without {name}", _named(without.replace(assuming=[_reversed(hypothesis)]), "outside"), attack)
-        yield outside if outside.status == REFUTED else tried(outside.change, _named(without, "without"), attack)
+        variant = tried(f"without {name}", _named(without, "without"), thorough)
+        if variant.status == SURVIVED:
+            # Only where the hypothesis fails can a true claim break, so that is looked at alone as well.
+            outside = tried(
+                variant.change, _named(without.replace(assuming=[_reversed(hypothesis)]), "outside"), attack
+            )
+            variant = outside if outside.status == REFUTED else variant
+        yield variant
     for name, domain in claim.over.items():
         wider = domain.wider()
         if wider is not None:

@@ -19,10 +19,10 @@ import numpy as np
 from resstream import arithmetic
 from resstream import claim as claim_module
 from resstream.arithmetic import FLOAT64, Array, exp, square, tanh
+from resstream.audit.attack import searched
 from resstream.audit.restate import restated
 from resstream.claim import Claim, Conjunction, Raw, at_most
 from resstream.falsify import engines
-from resstream.falsify.search import budget_plan, search
 
 BATCHES = 64
 """Random batches of a sample, each of one shape."""
@@ -156,7 +156,7 @@ def profile(claim: Claim, index: int, seed: int = 0, extremal: Raw | None = None
     }
     for form, quantity, bound in _sharper_forms(values, lhs, rhs):
         sharper = _put_in_place(claim, index, quantities, form, quantity)
-        verdict = search(sharper, budget_plan(sharper, budget), seed)
+        verdict = searched(sharper, budget, seed)
         if verdict.status == "survived":
             attained = bool((lhs / bound).max() > 1 - 1e-9)
             found = Sharper(form.format(q=quantity), quantity, verdict.tally.accepted, attained)

@@ -15,6 +15,7 @@ from resstream.audit import prove as proofs
 from resstream.audit import restate
 from resstream.audit import sample as samples
 from resstream.audit import sharpness as sharp
+from resstream.audit.attack import heeded
 from resstream.audit.failures import FailureMap
 from resstream.audit.necessity import Variant
 from resstream.audit.profile import Profile
@@ -121,9 +122,13 @@ class _Run:
         """Keep something that was found."""
         self.audit = replace(self.audit, **values)  # type: ignore[arg-type]
 
-    def attack(self, claim: Claim) -> Verdict:
-        """The search that a changed claim is put to."""
-        return falsify(claim, max(self.budget // 2, 1), self.seed, seconds=max(self.left(), 0.1))
+    def attack(self, claim: Claim, share: float = 0.5) -> Verdict:
+        """The search that a changed claim is put to, with a share of the budget."""
+        return heeded(falsify(claim, max(int(self.budget * share), 1), self.seed, seconds=max(self.left(), 0.1)))
+
+    def attack_thoroughly(self, claim: Claim) -> Verdict:
+        """The search for what a hypothesis keeps out."""
+        return self.attack(claim, 1.0)
 
     @contextmanager
     def stage(self, name: str) -> Iterator[bool]:
@@ -166,6 +171,7 @@ def _ask(run: _Run) -> None:
         run.keep(verdict=falsify(claim, run.budget, run.seed, seconds=max(0.6 * run.left(), 0.1)))
     verdict = run.audit.verdict
     assert verdict is not None
+    heeded(verdict)
     if verdict.status in ("error", "vacuous") or verdict.tally.evaluations == 0:
         run.keep(missing=(f"everything but the verdict: the search ended as {verdict.status}",))
         return
@@ -228,7 +234,7 @@ def _ask_of_survivor(run: _Run) -> None:
                 run.keep(parts=(*run.audit.parts, part))
     with run.stage("necessity") as there_is_time:
         if there_is_time:
-            for variant in needs.necessity(claim, run.attack):
+            for variant in needs.necessity(claim, run.attack, run.attack_thoroughly):
                 run.keep(necessity=(*run.audit.necessity, variant))
                 if run.left() <= 0:
                     break

@@ -17,10 +17,11 @@ import numpy as np
 
 from resstream.arithmetic import Array, exact
 from resstream.audit import restate
+from resstream.audit.attack import searched
 from resstream.claim import Claim, Margin, Raw
 from resstream.falsify import climb, corners, engines, judge
 from resstream.falsify.counterexample import Counterexample
-from resstream.falsify.search import budget_plan, scores_of, search
+from resstream.falsify.search import scores_of
 from resstream.falsify.shrink import Shrinker
 
 BUDGET = 16_384
@@ -181,7 +182,7 @@ def _judged(claim: Claim, raw: Raw) -> judge.Judgement | None:
 
 def _without_ratio(claim: Claim, record: _Record) -> Sharpness:
     """Where one side is always zero, equality can only be 0 = 0."""
-    strictly = search(restate.strict(claim), budget_plan(claim, CHECKED), record.seed)
+    strictly = searched(restate.strict(claim), CHECKED, record.seed)
     status = AT_ZERO if strictly.status == "refuted" else UNKNOWN if strictly.status == "error" else LOOSE
     return Sharpness(status, 0.0, by_size=record.by_size, evaluations=record.evaluations)
 

@@ -139,9 +139,11 @@ def proofs(goals: tuple[Goal, ...]) -> list[str]:
     """What was proved, in short: no place that lies below another, the largest first; then what was not."""
     lines = []
     for method in dict.fromkeys(goal.method for goal in goals if goal.outcome == PROVED):
-        places = _largest([goal for goal in goals if goal.outcome == PROVED and goal.method == method], goals)
+        proved = [goal for goal in goals if goal.outcome == PROVED and goal.method == method]
+        places = _largest(proved, goals)
         more = f" and {len(places) - GOALS_SHOWN} more" if len(places) > GOALS_SHOWN else ""
-        lines.append(f"proved by {method} at {' | '.join(places[:GOALS_SHOWN])}{more}, and at smaller sizes")
+        smaller = ", and at smaller sizes" if len({tuple(goal.sizes.values()) for goal in proved}) > len(places) else ""
+        lines.append(f"proved by {method} at {' | '.join(places[:GOALS_SHOWN])}{more}{smaller}")
     lines += [f"{goal} (Z3's model, judged exactly)" for goal in goals if goal.outcome == REFUTED]
     lines += dict.fromkeys(f"not expressible ({goal.detail})" for goal in goals if goal.outcome == INEXPRESSIBLE)
     undecided = [
@@ -154,7 +156,7 @@ def proofs(goals: tuple[Goal, ...]) -> list[str]:
 
 
 def _sizes(sizes: Mapping[str, int]) -> str:
-    return ", ".join(f"{name}={size}" for name, size in sizes.items()) or "its size"
+    return ", ".join(f"{name}={size}" for name, size in sizes.items()) or "every size"
 
 
 def _largest(proved: list[Goal], goals: tuple[Goal, ...]) -> list[str]:
@@ -201,7 +203,11 @@ def findings(audit: Audit) -> list[str]:
             found.append(f"{where}not sharp: {part.sharpness}")
         elif part.sharpness.status == NEARLY:
             found.append(f"{where}{part.sharpness}")
-    found += [f"superfluous, as far as the search tells: {v}" for v in audit.necessity if v.status == SURVIVED]
+    found += [
+        f"superfluous, as far as the search tells: {v}"
+        for v in audit.necessity
+        if v.status == SURVIVED and not v.detail
+    ]
     found += [
         str(v) for v in audit.strengthened if v.status == SURVIVED and v.change in ("strict inequality", "equality")
     ]

@@ -1,19 +1,25 @@
 """The whole audit as a user meets it: in Python, as a command, interrupted, short of time, and given bad input."""
 
 import json
+import signal
 import subprocess
 import sys
+import time
+from dataclasses import replace
 
 import pytest
 from typer.testing import CliRunner
 
 from resstream import audit as audits
-from resstream.audit import files, words
+from resstream.audit import attack, files, words
+from resstream.audit import run as runs
 from resstream.claim import at_most, claim
 from resstream.cli import app
 from resstream.domains import Matrix, RowStochastic
 from resstream.errors import ClaimError
+from resstream.falsify import falsify
 from resstream.falsify.counterexample import from_json
+from resstream.falsify.search import search
 from resstream.reference import diameter, dobrushin
 
 BUDGET = 4096
@@ -145,6 +151,51 @@ def test_an_interruption_keeps_what_was_found():
     assert found.verdict is not None
     assert found.parts
     assert not found.necessity
+
+
+def test_ctrl_c_in_the_first_search_ends_the_audit_and_not_only_the_search(monkeypatch):
+    def broken_off(*arguments, **options):
+        return replace(falsify(*arguments, **options), notes=("interrupted",))
+
+    monkeypatch.setattr(runs, "falsify", broken_off)
+    found = audit(contracts)
+    assert found.missing == ("interrupted",)
+    assert found.verdict is not None
+    assert found.sample is None
+
+
+def test_ctrl_c_in_a_later_search_ends_the_audit_and_not_only_the_search(monkeypatch):
+    def broken_off(*arguments, **options):
+        return replace(search(*arguments, **options), notes=("interrupted",))
+
+    monkeypatch.setattr(attack, "search", broken_off)
+    found = audit(contracts_twice)
+    assert found.missing == ("interrupted",)
+    assert found.verdict.counterexample is not None
+    assert found.failures is None
+
+
+ENDLESS = ("--budget", "10000000", "--seconds", "1000")
+
+
+def test_ctrl_c_on_the_command_line_prints_what_was_found_and_what_was_not(tmp_path):
+    made = CliRunner().invoke(app, ["new", str(tmp_path / "mine")])
+    assert made.exit_code == 0
+    process = subprocess.Popen(
+        [sys.executable, "-c", "from resstream.cli import main; main()", "audit", "mine.py", *ENDLESS],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=tmp_path,
+    )
+    time.sleep(15)  # it is at its first search by then, which takes minutes
+    process.send_signal(signal.SIGINT)
+    output, errors = process.communicate(timeout=200)
+    assert process.returncode == 1
+    assert "not answered" in output
+    assert "interrupted" in output
+    assert "interrupted: 1 of 2 claims were not audited" in errors
+    assert "Traceback" not in errors
 
 
 def test_what_time_did_not_suffice_for_is_named():

@@ -136,7 +136,7 @@ def test_a_needed_hypothesis_is_refuted_without_and_a_superfluous_one_survives()
     def trial(A, X):
         return at_most(2 * diameter(A @ X), diameter(X))
 
-    found = {variant.change: variant.status for variant in necessity.necessity(trial, attack)}
+    found = {variant.change: variant.status for variant in necessity.necessity(trial, attack, attack)}
     assert found["without short_rows"] == necessity.REFUTED
     assert found["without nothing"] == necessity.SURVIVED
     assert found["A in NonNegative(n, n) instead of RowStochastic(n)"] == necessity.MEANINGLESS
@@ -147,7 +147,7 @@ def test_what_a_narrow_domain_is_needed_for_is_found():
         return equal((A @ X)[..., :1, :], X[..., :1, :])
 
     statement = claim("trial", over={"A": Causal("n"), "X": Matrix("n", "d")})(first_stays)
-    (variant,) = necessity.necessity(statement, attack)
+    (variant,) = necessity.necessity(statement, attack, attack)
     assert (variant.change, variant.status) == ("A in RowStochastic(n) instead of Causal(n)", necessity.REFUTED)
     assert variant.counterexample is not None
 
