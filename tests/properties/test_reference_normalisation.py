@@ -149,7 +149,7 @@ def test_the_variance_in_one_pass_is_caught() -> None:
 
 def test_shift_invariance_ends_where_the_shift_rounds_the_input() -> None:
     y = np.array([[0.0, 1, 2, 3]])
-    assert not np.allclose(layer_norm(y + 1e16), layer_norm(y))  # the input became 0, 0, 2, 4
+    assert not np.allclose(layer_norm(y + 1e16), layer_norm(y), rtol=0, atol=0.1)  # the input became 0, 0, 2, 4
 
 
 def assert_population_variance_inside_the_root(implementation: Norm) -> None:

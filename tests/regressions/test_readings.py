@@ -207,7 +207,7 @@ def test_the_thin_shell_is_as_thick_as_its_closed_form() -> None:
         # The median of 4,000 draws is off by some 1.2 / sqrt 4000 of itself; four of those, and the limit's 1 / d.
         limit = thin_shell_limit(width)
         assert abs(thin_shell(np.random.default_rng(0), width).radial / limit - 1) < 4 * 1.2 / 4000**0.5 + 1 / width
-    assert thin_shell_limit(512, 3.0) == pytest.approx(2 / 3)
+    assert thin_shell_limit(512, 3.0) == pytest.approx(2 / 3, rel=1e-14)
     assert abs(thin_shell(np.random.default_rng(0), 512, 3.0).radial - 2 / 3) < 0.002
 
 
@@ -221,7 +221,7 @@ def test_growth_follows_its_closed_forms() -> None:
     ):
         assert abs((measured / expected) ** 2 - 1) < 5 * 0.6 / 2000**0.5
     assert grown.residual_expected < np.exp(0.5)
-    assert grown.plain_expected == pytest.approx(6**-3)
+    assert grown.plain_expected == pytest.approx(6**-3, rel=1e-14)
 
 
 def test_the_gradient_of_a_pre_ln_stack_falls_with_depth_and_that_of_a_post_ln_one_does_not() -> None:
