@@ -63,6 +63,7 @@ def _parts(expression: Any) -> Iterator[Any]:
 Polynomial = Any  # flint.fmpq_mpoly
 Fraction = tuple[Polynomial, Polynomial]
 Terms = dict[str, fmpq]  # what the terms of a fraction are without their numbers, and the numbers
+Exponent = tuple[Terms, Fraction]
 
 
 class _Algebra:
@@ -75,7 +76,8 @@ class _Algebra:
         self.known: dict[Any, Polynomial] = {}  # what a quantity is -> its generator
         self.squares: dict[int, Polynomial] = {}  # index of a quantity -> the polynomial that its square is
         self.nonnegative: set[int] = set()
-        self.exponents: list[Terms] = []
+        self.exponents: list[Exponent] = []
+        self.logarithms: dict[str, Fraction] = {}  # of the exponentials met
         self.angles: dict[str, list[tuple[fmpq, fmpq]]] = {}  # of a term: (unit, largest number of it met)
         self.read_before: dict[Any, Fraction] = {}
 
@@ -240,7 +242,7 @@ class _Algebra:
         """
         for e in _parts(expression):
             if isinstance(e, (sp.exp, sp.tanh)):
-                self.settle_exponent(dict(self.terms(self.exponent(e))))
+                self.settle_exponent(self.exponent(e))
             elif isinstance(e, (sp.cos, sp.sin)):
                 for key, number in self.terms(self.read(e.args[0])):
                     self.settle_angle(key, abs(number))
@@ -250,19 +252,20 @@ class _Algebra:
         """x of exp(x), and 2x of tanh(x) = 1 - 2/(exp(2x) + 1)."""
         return self.read(e.args[0] if isinstance(e, sp.exp) else 2 * e.args[0], opaque=True)
 
-    def settle_exponent(self, terms: Terms) -> None:
+    def settle_exponent(self, x: Fraction) -> None:
+        terms = dict(self.terms(x))
         numbers = self.combination(terms)
         if numbers is None:
-            self.exponents.append(terms)
+            self.exponents.append((terms, x))
         elif all(number.q <= _MULTIPLE for number in numbers):
             self.exponents = [
-                {key: value / number.q for key, value in unit.items()}
-                for unit, number in zip(self.exponents, numbers, strict=True)
+                ({key: value / number.q for key, value in unit.items()}, (p / number.q, q))
+                for (unit, (p, q)), number in zip(self.exponents, numbers, strict=True)
             ]
 
     def combination(self, terms: Terms) -> list[fmpq] | None:
         """The numbers by which the known exponents, which are independent, add up to this one, if they do."""
-        columns = [*self.exponents, terms]
+        columns = [*(unit for unit, _ in self.exponents), terms]
         keys = sorted({key for column in columns for key in column})
         reduced, rank = fmpq_mat([[column.get(key, fmpq(0)) for column in columns] for key in keys]).rref()
         known = len(self.exponents)
@@ -275,12 +278,32 @@ class _Algebra:
         terms = dict(self.terms(x))
         numbers = self.combination(terms)
         if numbers is None or any(number.q != 1 or abs(number.p) > _MULTIPLE for number in numbers):
-            return self.quantity(("exp", str(terms)), nonnegative=True), self.one
+            return self.exponential_of((terms, x)), self.one
         return self.multiply(
-            self.raise_to((self.quantity(("exp", str(unit)), nonnegative=True), self.one), int(number.p))
+            self.raise_to((self.exponential_of(unit), self.one), int(number.p))
             for unit, number in zip(self.exponents, numbers, strict=True)
             if number != 0
         )
+
+    def exponential_of(self, exponent: Exponent) -> Polynomial:
+        terms, x = exponent
+        result = self.quantity(("exp", str(terms)), nonnegative=True)
+        self.logarithms[str(result)] = x
+        return result
+
+    def logarithm(self, x: Fraction) -> Fraction:
+        """log of a product is the sum over its factors, where none can be negative."""
+        parts: list[Fraction] = []
+        for side, sign in zip(x, (1, -1), strict=True):
+            content, factors = self.factors(side)
+            if not (content > 0 and all(self.is_nonnegative(factor) for factor, _ in factors)):
+                return self.quantity(("log", str(x[0]), str(x[1]))), self.one
+            for number, of in ((content.p, sign), (content.q, -sign)):
+                parts += [(of * int(e) * self.quantity(("log", str(prime))), self.one) for prime, e in number.factor()]
+            for factor, exponent in factors:
+                p, q = self.logarithms.get(str(factor)) or (self.quantity(("log", str(factor))), self.one)
+                parts.append((sign * exponent * p, q))
+        return self.add(parts)
 
     def settle_angle(self, key: str, number: fmpq) -> None:
         units = self.angles.setdefault(key, [])
@@ -351,7 +374,7 @@ class _Algebra:
         if isinstance(e, (sp.cos, sp.sin)):
             return self.turn(self.read(e.args[0], opaque))[isinstance(e, sp.sin)], self.one
         if isinstance(e, sp.log):
-            return self.quantity(("log", *map(str, self.read(e.args[0], opaque)))), self.one
+            return self.logarithm(self.read(e.args[0], opaque))
         if isinstance(e, sp.Abs):
             return self.absolute(self.read(e.args[0], opaque))
         if isinstance(e, sp.sign):

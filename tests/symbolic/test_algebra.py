@@ -30,6 +30,12 @@ ZERO = {
     "addition theorem": sp.cos(x + y) - sp.cos(x) * sp.cos(y) + sp.sin(x) * sp.sin(y),
     "triple angle": sp.sin(3 * x) - 3 * sp.sin(x) + 4 * sp.sin(x) ** 3,
     "angles of numbers": sp.cos(sp.Rational(4, 100)) - 2 * sp.cos(sp.Rational(2, 100)) ** 2 + 1,
+    "logarithm of a product": sp.log(8 * p / (q * (1 + x**2)))
+    - 3 * sp.log(2)
+    - sp.log(p)
+    + sp.log(q)
+    + sp.log(1 + x**2),
+    "logarithm of an exponential": sp.log(sp.exp(x) / (sp.exp(x) + sp.exp(y))) + sp.log(1 + sp.exp(y - x)),
     "logarithm": sp.log(1 / p + 1 / q) - sp.log((p + q) / (p * q)),
 }
 
@@ -43,6 +49,7 @@ NOT_ZERO = {
     "an exponent": sp.exp(x + y) - sp.exp(x) - sp.exp(y),
     "an angle": sp.cos(x + y) - sp.cos(x) * sp.cos(y) - sp.sin(x) * sp.sin(y),
     "an angle of numbers": sp.cos(sp.Rational(4, 100)) - sp.cos(sp.Rational(2, 100)) ** 2,
+    "a logarithm of what may be negative": sp.log(x * y) - sp.log(x) - sp.log(y),
     "a logarithm": sp.log(p + q) - sp.log(p) - sp.log(q),
 }
 
