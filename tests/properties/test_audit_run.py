@@ -241,10 +241,12 @@ def test_the_template_overwrites_nothing_and_wants_a_name(tmp_path):
 
 
 @pytest.mark.parametrize("identifier", ["dobrushin.range", "dobrushin.submultiplicative_by_half"])
-def test_the_exit_status_is_0_where_a_claim_does_what_is_expected(identifier):
-    result = CliRunner().invoke(app, ["audit", identifier, "--budget", "2048"])
+def test_the_exit_status_is_0_where_a_claim_does_what_is_expected(identifier, tmp_path):
+    path = tmp_path / "page.html"
+    result = CliRunner().invoke(app, ["audit", identifier, "--budget", "2048", "--html", str(path)])
     assert result.exit_code == 0
     assert identifier in result.stdout
+    assert path.read_text().count("<svg") >= 1
 
 
 def test_the_exit_status_is_1_where_a_claim_is_refuted_unexpectedly(tmp_path):
