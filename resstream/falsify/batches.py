@@ -43,7 +43,7 @@ def _compare(claim: Claim, raw: Raw, evaluate: Callable[[Mapping[str, Any]], Con
             singles = [float_margin(evaluate(claim.build(raw.at(k))), 1) for k in range(COUNT)]
         except ClaimError:
             raise
-        except Exception:
+        except Exception:  # the search reports it, with the instance that did it
             return
         try:
             batch = float_margin(evaluate(claim.build(raw)), COUNT)
