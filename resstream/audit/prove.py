@@ -114,27 +114,26 @@ def small_sizes(claim: Claim) -> list[dict[str, int]]:
 
 
 def _options_at(claim: Claim, sizes: Sizes) -> Iterator[tuple[str, dict[str, str]]]:
-    """The choices of options, each with a label; of norms in one dimension, one stands for all."""
+    """The choices of options, each with a label. Of norms in one dimension, one stands for all."""
     values = claim.option_values()
-    one_dimensional = {
-        name
-        for name, domain in claim.over.items()
-        if isinstance(domain, domains.Norm) and domains.size_of(domain.size, sizes) == 1
-    }
+    for name, domain in claim.over.items():
+        if isinstance(domain, domains.Norm) and domains.size_of(domain.size, sizes) == 1:
+            values |= {f"{name}.kind": domain.kinds[:1], f"{name}.basis": values[f"{name}.basis"][-1:]}
     for choice in itertools.product(*values.values()):
         options = dict(zip(values, choice, strict=True))
-        labels = []
-        for name, value in options.items():
-            variable_name = name.rpartition(".")[0]
-            if variable_name not in one_dimensional:
-                texts = {"standard": "", "changed": "in any basis"}
-                labels.append(texts.get(value, f"{variable_name} {value}"))
-            elif value != values[name][-1 if name.endswith(".basis") else 0]:
-                break
-            elif name.endswith(".kind"):
-                labels.append(f"any {variable_name}")
-        else:
-            yield " ".join(label for label in labels if label), options
+        labels = [_label(claim, name, value, sizes) for name, value in options.items()]
+        yield " ".join(label for label in labels if label), options
+
+
+def _label(claim: Claim, name: str, value: str, sizes: Sizes) -> str:
+    """What an option is called: "norm l1", "in any basis"; in one dimension a norm that may be scaled is "any norm"."""
+    owner, _, option = name.rpartition(".")
+    domain = claim.over.get(owner)
+    if isinstance(domain, domains.Norm) and domains.size_of(domain.size, sizes) == 1:
+        return f"any {owner}" if value == "changed" else ""
+    if option == "basis":
+        return "in any basis" if value == "changed" else ""
+    return f"{owner} {value}"
 
 
 def prove_at(claim: Claim, sizes: Sizes, options: Options, label: str, seconds: float) -> Goal:

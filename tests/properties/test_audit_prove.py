@@ -9,7 +9,7 @@ from resstream.claim import at_least, at_most, claim, equal, every, less_than
 from resstream.claims import contraction
 from resstream.domains import Matrix, Norm, RowStochastic
 from resstream.falsify import judge
-from resstream.reference import diameter, dobrushin, softmax
+from resstream.reference import L1, diameter, dobrushin, softmax
 
 PATIENT = 60.0  # seconds for what takes about two: a busy machine is no failure
 
@@ -152,3 +152,15 @@ def test_a_norm_in_one_dimension_is_a_multiple_of_the_absolute_value():
         return at_most(diameter(X, norm), diameter(X))
 
     assert goal(trial, {"n": 2, "d": 1}).outcome == prove.REFUTED  # norms twice as large exist
+
+
+def test_a_norm_that_may_not_be_scaled_is_not_called_any_norm():
+    @claim("trial", over={"X": Matrix("n", "d"), "norm": Norm("d", bases=False)})
+    def trial(X, norm):
+        return at_most(diameter(X, norm), diameter(X, L1))
+
+    def labels(**sizes):
+        return [(g.outcome, g.options) for g in prove.prove(trial, PATIENT, PATIENT, sizes=[sizes])]
+
+    assert labels(n=2, d=1) == [(prove.PROVED, "")]
+    assert labels(n=2, d=2) == [(prove.PROVED, f"norm {kind}") for kind in ("linf", "l1", "l2")]

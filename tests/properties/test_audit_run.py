@@ -175,23 +175,36 @@ def test_ctrl_c_in_a_later_search_ends_the_audit_and_not_only_the_search(monkeyp
     assert found.failures is None
 
 
-ENDLESS = ("--budget", "10000000", "--seconds", "1000")
+SLOW = """from pathlib import Path
+from resstream.claim import at_most, claim
+from resstream.domains import Matrix
+
+@claim("slow.first", over={"X": Matrix("n", "d")})
+def first(X):
+    Path("started").touch()
+    return at_most(X, X)
+
+@claim("slow.second", over={"X": Matrix("n", "d")})
+def second(X):
+    return at_most(X, X)
+"""
 
 
 def test_ctrl_c_on_the_command_line_prints_what_was_found_and_what_was_not(tmp_path):
-    made = CliRunner().invoke(app, ["new", str(tmp_path / "mine")])
-    assert made.exit_code == 0
+    (tmp_path / "slow.py").write_text(SLOW)
+    code = "from resstream.cli import main; main()"
     process = subprocess.Popen(
-        [sys.executable, "-c", "from resstream.cli import main; main()", "audit", "mine.py", *ENDLESS],
+        [sys.executable, "-c", code, "audit", "slow.py", "--budget", "100000000", "--seconds", "1000"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         cwd=tmp_path,
     )
-    time.sleep(15)  # it is at its first search by then, which takes minutes
+    while not (tmp_path / "started").exists() and process.poll() is None:
+        time.sleep(0.1)
     process.send_signal(signal.SIGINT)
     output, errors = process.communicate(timeout=200)
-    assert process.returncode == 1
+    assert process.returncode == 1, errors
     assert "not answered" in output
     assert "interrupted" in output
     assert "interrupted: 1 of 2 claims were not audited" in errors
