@@ -98,9 +98,8 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
-    rounds = []
-    for k in range(3):  # in turn, so that a change of the machine's pace meets both
-        rounds.append((ours(40, options.seed + k), plain_hypothesis(1500)))
+    # In turn, so that a change of the machine's pace meets both.
+    rounds = [(ours(40, options.seed + k), plain_hypothesis(1500)) for k in range(3)]
     mine, plain = (float(np.median(column)) for column in zip(*rounds, strict=True))
     result = {
         "instances_per_second": round(mine),
