@@ -20,8 +20,8 @@ from typing import Any
 for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_name, "1")
 
-from resstream import claims  # noqa: E402
-from resstream.audit import audit, words  # noqa: E402
+from resstream import claims
+from resstream.audit import audit, words
 
 OUTPUT = Path(__file__).parents[1] / "docs" / "findings.md"
 

@@ -29,17 +29,17 @@ from typing import Any
 for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_name, "1")
 
-import numpy as np  # noqa: E402
-from hypothesis import HealthCheck, Phase, given, settings, target  # noqa: E402
-from hypothesis import seed as hypothesis_seed  # noqa: E402
-from hypothesis import strategies as st  # noqa: E402
-from hypothesis.extra.numpy import arrays as stock_arrays  # noqa: E402
-from scipy.optimize import differential_evolution  # noqa: E402
+import numpy as np
+from hypothesis import HealthCheck, Phase, given, settings, target
+from hypothesis import seed as hypothesis_seed
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays as stock_arrays
+from scipy.optimize import differential_evolution
 
-from resstream import arithmetic as ar  # noqa: E402
-from resstream import reference as ref  # noqa: E402
-from resstream.arithmetic import Array, Exact, exact  # noqa: E402
-from resstream.claim import (  # noqa: E402
+from resstream import arithmetic as ar
+from resstream import reference as ref
+from resstream.arithmetic import Array, Exact, exact
+from resstream.claim import (
     Claim,
     Conjunction,
     Raw,
@@ -50,7 +50,7 @@ from resstream.claim import (  # noqa: E402
     less_than,
     more_than,
 )
-from resstream.domains import (  # noqa: E402
+from resstream.domains import (
     Causal,
     Count,
     Domain,
@@ -67,9 +67,9 @@ from resstream.domains import (  # noqa: E402
     Whole,
     size_of,
 )
-from resstream.falsify import corners, judge  # noqa: E402
-from resstream.falsify.run import BUDGET, falsify  # noqa: E402
-from resstream.reference import spectrum  # noqa: E402
+from resstream.falsify import corners, judge
+from resstream.falsify.run import BUDGET, falsify
+from resstream.reference import spectrum
 
 DEFAULT_FILE = Path("../shared/bench/claims.jsonl")
 SPAN = 5

@@ -17,9 +17,9 @@ import sys
 for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_name, "1")
 
-from resstream import claims  # noqa: E402
-from resstream.falsify.report import verdict_json  # noqa: E402
-from resstream.falsify.run import BUDGET, falsify  # noqa: E402
+from resstream import claims
+from resstream.falsify.report import verdict_json
+from resstream.falsify.run import BUDGET, falsify
 
 
 def main() -> int:

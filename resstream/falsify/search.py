@@ -222,7 +222,6 @@ def search(
     limit, Ctrl-C, a worker that died) is said in the verdict's notes, and what was judged by then is kept.
     """
     start = time.perf_counter()
-    batches.require_batch_safe(claim)
     done: dict[int, Tally] = {}
     notes: list[str] = []
     if workers > 1 or seconds is not None:
@@ -279,7 +278,12 @@ class _Finished(Exception):
 
 
 def run_chunk(claim: Claim, chunk: Chunk, seed: int) -> Tally:
-    """One chunk of the search; the same arguments always give the same tally."""
+    """One chunk of the search; the same arguments always give the same tally.
+
+    Raises ClaimError for a badly stated claim; the first chunk of an engine asks whether it may be given batches.
+    """
+    if chunk.number == 0:
+        batches.require_batch_safe(claim)
     words = [seed, *claim.seed_words(), *chunk.engine.encode(), chunk.number]
     rng = np.random.default_rng(words)
     lots = np.random.default_rng([*words, 1])  # so that what is judged has no say in what is drawn
