@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -37,14 +38,21 @@ def print_table(found: Reproduction, console: Console) -> None:
         spread = f"{numbers[2]} .. {numbers[3]}"
         table.add_row(row.figure.label, _published(row), *numbers[:2], spread, _inside(row), row.figure.verdict)
     console.print(table)
-    outside = [row for row in found.rows if row.inside is False]
+    published = [row for row in found.rows if row.inside is not None]
+    outside = Counter(row.figure.verdict for row in published if not row.inside)
     console.print(
-        f"{sum(row.inside is True for row in found.rows)} published figures inside our range, {len(outside)} outside. "
-        "Robust: agrees for every seed. Accident: moves with the seed. Other corpus: only the pattern can agree."
+        f"{sum(outside.values())} of {len(published)} published figures lie outside our range: "
+        + ", ".join(f"{count} {verdict}" for verdict, count in outside.items())
+        + ".\nRobust: the finding holds for every seed. Accident: it moves with the seed. Other corpus: only the "
+        "pattern can agree. Ours: not in the source.",
+        highlight=False,
     )
+    notes: dict[str, list[str]] = {}
     for row in found.rows:
-        if row.figure.note and (row.inside is False or row.figure.verdict == "accident"):
-            console.print(f"  {row.figure.id}: {row.figure.note}", highlight=False)
+        if row.figure.note:
+            notes.setdefault(row.figure.note, []).append(row.figure.id)
+    for note, ids in notes.items():
+        console.print(f"  {', '.join(ids)}: {note}", highlight=False)
 
 
 def to_json(found: Reproduction) -> str:
@@ -62,10 +70,11 @@ def _inside(row: Row) -> str:
 
 
 def _number(value: float, row: Row) -> str:
-    """A value with the digits of the published figure, or three decimals."""
+    """A value with the digits of the published figure, at least three decimals beside a bound or nothing."""
     printed = row.figure.published
     if printed is None:
         return f"{value:.3f}"
     if "e" in printed:
         return f"{value:.0e}"
-    return f"{value:.{len(printed.partition('.')[2])}f}"
+    decimals = len(printed.partition(".")[2])
+    return f"{value:.{decimals if row.figure.relation == 'equal' else max(3, decimals)}f}"

@@ -215,7 +215,8 @@ def _looking(models: Models, seed: int) -> dict[str, float]:
         "induction.target.highest": float(second.target.max()),
         "induction.earlier.lowest": float(second.after_earlier.min()),
         "induction.earlier.highest": float(second.after_earlier.max()),
-        "misled.share": readings.misleading_share(blocks),
+        # A property of the test sequences, so each seed gets its own.
+        "misled.share": readings.misleading_share(held_out_blocks(Settings(test_seed=seed))),
         "misled.weight": float(second.misled.mean()),
         "prefix_matching.lowest": float(prefix[1].min()),
         "prefix_matching.layer_0": float(prefix[0].max()),
