@@ -2,29 +2,37 @@
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from resstream.arithmetic import exact
 from resstream.audit import restate
 from resstream.claim import Claim, Conjunction, Hypothesis, at_most, every
 from resstream.errors import ResstreamError
+from resstream.falsify import corners, judge
 from resstream.falsify.counterexample import Counterexample
 from resstream.falsify.search import Verdict
 
 Attack = Callable[[Claim], Verdict]
 """The search that a claim is put to, with its budget, seed and time limit."""
 
-SURVIVED, REFUTED, MEANINGLESS = "survived", "refuted", "no meaning"
+SURVIVED, REFUTED, MEANINGLESS, UNREACHED = "survived", "refuted", "no meaning", "not reached"
+
+SHAPES, INSTANCES = 4, 4
+"""Shapes, and instances of each, at which a relaxed variable is set to zero."""
 
 
 @dataclass(frozen=True)
 class Variant:
     """A changed claim and what the search said of it.
 
-    status: that of the verdict, or "no meaning" where the claim's own functions refuse what the change lets in.
+    status: that of the verdict, "no meaning" where the claim's own functions refuse what the change lets in, or "not
+    reached" where the dropped hypothesis keeps out so little that a search does not meet it.
     """
 
     change: str
@@ -41,6 +49,8 @@ class Variant:
             return f"{self.change}: refuted" + (f" ({self.detail})" if self.detail else "")
         if self.status == MEANINGLESS:
             return f"{self.change}: has no meaning there ({self.detail})"
+        if self.status == UNREACHED:
+            return f"{self.change}: not known, as a search does not meet what the hypothesis keeps out"
         return f"{self.change}: {self.status}" + (f" ({self.detail})" if self.detail else "")
 
 
@@ -73,16 +83,42 @@ def necessity(claim: Claim, attack: Attack, thorough: Attack) -> Iterator[Varian
         variant = tried(f"without {name}", _named(without, "without"), thorough)
         if variant.status == SURVIVED:
             # Only where the hypothesis fails can a true claim break, so that is looked at alone as well.
-            outside = tried(
-                variant.change, _named(without.replace(assuming=[_reversed(hypothesis)]), "outside"), attack
-            )
-            variant = outside if outside.status == REFUTED else variant
+            reverse = _named(without.replace(assuming=[_reversed(hypothesis)]), "outside")
+            outside = tried(variant.change, reverse, attack)
+            if outside.status == REFUTED:
+                variant = outside
+            elif _is_thin(claim, hypothesis):
+                variant = dataclasses.replace(variant, status=UNREACHED)
         yield variant
     for name, domain in claim.over.items():
         wider = domain.wider()
         if wider is not None:
+            change = f"{name} in {wider} instead of {domain}"
             changed = _named(claim.replace(over={name: wider}), f"{name}.wider")
-            yield tried(f"{name} in {wider} instead of {domain}", changed, attack)
+            variant = tried(change, changed, attack)
+            yield (_at_zero(change, changed, name) or variant) if variant.status == SURVIVED else variant
+
+
+def _is_thin(claim: Claim, hypothesis: Hypothesis) -> bool:
+    """Whether a hypothesis keeps out equalities only, which a search meets by luck."""
+    relations = restate.relations_of(dataclasses.replace(claim, conclusion=hypothesis, assuming=()))
+    return bool(relations) and all(relation.kind == "<" for relation in relations)
+
+
+def _at_zero(change: str, claim: Claim, name: str) -> Variant | None:
+    """Whether a claim has no meaning where a variable's raw numbers are zero, which narrow domains often keep out."""
+    rng = np.random.default_rng(0)
+    for shape in corners.shapes(claim)[:SHAPES]:
+        raw = corners.corner_batch(claim, shape, rng, INSTANCES)
+        zeros = {key: 0 * x if key.partition(".")[0] == name else x for key, x in raw.arrays.items()}
+        for index in range(raw.count or 0):
+            try:
+                outcome = judge.judge(claim, dataclasses.replace(raw, arrays=zeros).at(index)).outcome
+            except (ResstreamError, ZeroDivisionError) as refused:
+                return Variant(change, MEANINGLESS, 0, str(refused))
+            if outcome == judge.UNDECIDED:
+                return Variant(change, MEANINGLESS, 0, f"cannot be decided where {name} is zero")
+    return None
 
 
 def _reversed(hypothesis: Hypothesis) -> Hypothesis:

@@ -6,9 +6,9 @@ from flint import fmpq
 
 from resstream.arithmetic import exact, tanh
 from resstream.audit import necessity, profile, restate, sample, sharpness
-from resstream.claim import Raw, at_least, at_most, claim, equal, every
+from resstream.claim import Raw, at_least, at_most, claim, equal, every, less_than
 from resstream.claims import contraction
-from resstream.domains import Causal, Matrix, RowStochastic, Scalar, Scores
+from resstream.domains import Causal, Matrix, Positive, RowStochastic, Scalar, Scores
 from resstream.falsify import falsify
 from resstream.reference import diameter, dobrushin, row_range, softmax
 
@@ -140,6 +140,29 @@ def test_a_needed_hypothesis_is_refuted_without_and_a_superfluous_one_survives()
     assert found["without short_rows"] == necessity.REFUTED
     assert found["without nothing"] == necessity.SURVIVED
     assert found["A in NonNegative(n, n) instead of RowStochastic(n)"] == necessity.MEANINGLESS
+
+
+def different(A):
+    """No two rows agree."""
+    return less_than(0, dobrushin(A))
+
+
+def test_what_a_search_does_not_meet_is_not_called_superfluous():
+    @claim("trial", over={"A": RowStochastic("n")}, sizes={"n": range(3, 5)}, assuming=[different])
+    def trial(A):
+        return at_most(dobrushin(A), 1)
+
+    first = next(iter(necessity.necessity(trial, attack, attack)))
+    assert (first.change, first.status) == ("without different", necessity.UNREACHED)
+
+
+def test_a_domain_that_keeps_zero_out_is_not_called_superfluous():
+    @claim("trial", over={"x": Positive()})
+    def trial(x):
+        return equal(x / x, 1)
+
+    (variant,) = necessity.necessity(trial, attack, attack)
+    assert variant.status == necessity.MEANINGLESS
 
 
 def test_what_a_narrow_domain_is_needed_for_is_found():
