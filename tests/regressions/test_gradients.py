@@ -17,6 +17,7 @@ from flint import arb
 from resstream.arithmetic import FLOAT64, Array, Ball, derivative, total_entry
 from resstream.induction import gradients, stacks
 from resstream.induction.gradients import loss_and_gradient, mean_loss, stream_gradient
+from resstream.induction.measurements import StackSettings, random_block
 from resstream.induction.settings import Settings
 from resstream.induction.stacks import layer_norm_gradient, stack_gradient, stack_loss
 from resstream.induction.task import Batch, repeated_blocks, training_blocks
@@ -282,6 +283,31 @@ def test_a_wrong_gradient_of_a_stack_is_caught(
     monkeypatch.setattr(stacks, name, mutant(stacks, name, old, new))
     with pytest.raises(AssertionError, match="derivative"):
         check_stack_gradient(stacks, placement)
+
+
+@pytest.mark.parametrize("placement", ["pre", "post"])
+def test_the_gradient_of_a_stack_agrees_with_differences_at_full_size(placement: stacks.Placement) -> None:
+    # The loss is a mean of inner products of 64 terms, of size 8: some 64 eps each way, over 2 h; h^2 times a third
+    # derivative is less.
+    random, settings, h = np.random.default_rng(8), StackSettings(draws=1), 1e-5
+    blocks = [random_block(random, settings) for _ in range(3)]
+    x0, readout = random.standard_normal((1, 8, 64)), random.standard_normal((1, 8, 64))
+    found = stack_gradient(x0, blocks, readout, placement)
+    allowed = 64 * float(np.finfo(float).eps) / h
+    pairs = [(x0, found.x0)]
+    for block, gradient in zip(blocks, found.blocks, strict=True):
+        pairs += [(getattr(block.mlp, f.name), getattr(gradient.mlp, f.name)) for f in fields(MLP)]
+        for head, d_head in zip(block.heads, gradient.heads, strict=True):
+            pairs += [(getattr(head, name), getattr(d_head, name)) for name in ("W_Q", "W_K", "W_V", "W_O")]
+    for x, gradient in pairs:
+        index = tuple(int(random.integers(size)) for size in x.shape)
+        before, losses = x[index], []
+        for moved in (before + h, before - h):
+            x[index] = moved
+            losses.append(stack_loss(x0, blocks, readout, placement).item())
+        x[index] = before
+        assert abs((losses[0] - losses[1]) / (2 * h) - gradient[index]) <= allowed
+        assert np.abs(gradient).max() > 1e5 * allowed
 
 
 def test_a_batch_of_draws_is_the_stack_of_its_members() -> None:
