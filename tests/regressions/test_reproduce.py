@@ -12,10 +12,11 @@ import pytest
 from rich.console import Console
 
 from resstream.errors import TrainingError
-from resstream.induction import finance, readings, report, reproduce
+from resstream.induction import finance, readings, report, reproduce, ship
 from resstream.induction.filings import corpus, queries
 from resstream.induction.reproduce import Figure, Reproduction, Row, half_unit, row_of
 from resstream.induction.task import held_out_blocks
+from resstream.induction.weights import NAMES, load_model
 from resstream.reference import AttentionOnlyModel
 
 PINNED = json.loads((Path(__file__).parent / "induction.json").read_text())
@@ -248,6 +249,23 @@ def test_retraining_measures_the_seeds_asked_for(monkeypatch: pytest.MonkeyPatch
     assert {label for label, _ in told} == {"training", "reading"}
     assert all((r.ours, r.mean, r.low, r.high) == (1, 2, 1, 3) for r in found.rows)
     assert found.command == "resstream reproduce --retrain --seeds 3"
+
+
+def test_what_is_shipped_can_be_made_again(
+    tmp_path: Path, shipped_values: dict[str, float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    models = reproduce.shipped_models()
+    monkeypatch.setattr(ship, "train_models", lambda seed, progress: models)  # noqa: ARG005
+    monkeypatch.setattr(ship, "measure", lambda models, seed, progress: shipped_values)  # noqa: ARG005
+    ship.ship(tmp_path, seeds=2)
+    for name in reproduce.MODELS:
+        again, settings, header = load_model(tmp_path / f"{name}.npz")
+        assert all((getattr(again, weight) == getattr(models[name], weight)).all() for weight in NAMES)
+        assert settings == reproduce.settings_of(name, reproduce.SHIPPED_SEED)
+        assert header["command"] == "python -m resstream.induction.ship"
+    found = json.loads((tmp_path / "seeds.json").read_text())
+    assert (found["seeds"], found["command"]) == ([0, 1], "python -m resstream.induction.ship 2")
+    assert found["values"]["two_layers.loss"] == [shipped_values["two_layers.loss"]] * 2
 
 
 def test_the_progress_bar_shows_and_vanishes() -> None:
