@@ -6,6 +6,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 # Before NumPy is imported: matrices here are small, and workers must not fight over the cores.
@@ -370,3 +371,36 @@ def new(name: Annotated[str, typer.Argument(metavar="NAME", help="Of the file: N
 
     path = files.new_file(name)
     console.print(f"wrote {path}; next: resstream audit {path}", highlight=False, soft_wrap=True)
+
+
+# ---- reproduce --------------------------------------------------------------
+
+
+@app.command()
+def reproduce(
+    retrain: Annotated[
+        bool, typer.Option("--retrain", help="Train the models again instead of reading weights.")
+    ] = False,
+    seeds: Annotated[
+        int | None, typer.Option(min=1, help="Training seeds to measure anew (implies --retrain).")
+    ] = None,
+    checkpoints: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Keep the state of training here, and go on from what is there.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Compare every published figure of the trained models with ours: from the shipped weights, or trained again.
+
+    Exit status: 0 done (a published figure outside our range is shown as such), 1 interrupted, 2 bad usage.
+    """
+    from resstream.induction import report
+    from resstream.induction.reproduce import reproduce as reproduced
+
+    with report.shown_progress(notes) as progress:
+        found = reproduced(
+            retrain=retrain or seeds is not None, seeds=seeds, progress=progress, checkpoints=checkpoints
+        )
+    if as_json:
+        sys.stdout.write(report.to_json(found) + "\n")
+    else:
+        report.print_table(found, console)

@@ -111,3 +111,19 @@ def test_show_prints_statement_source_domains_and_code():
         assert part in shown
     as_json = json.loads(run("show", "contraction.diameter", "--json").stdout)
     assert as_json["domains"] == {"A": "RowStochastic(n)", "X": "Matrix(n, d)", "norm": "Norm(d)"}
+
+
+def test_reproduce_prints_every_published_figure_beside_ours():
+    done = run("reproduce", "--json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert len(found["rows"]) > 70
+    assert len(found["ranges"]["seeds"]) == 8
+    published = {row["id"]: row for row in found["rows"] if row["published"] is not None}
+    assert published["two_layers.accuracy"]["published"] == "0.974"
+
+
+def test_reproduce_refuses_no_seeds():
+    done = run("reproduce", "--seeds", "0")
+    assert done.returncode == 2
+    assert "Invalid value for '--seeds'" in done.stderr
