@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from rich.console import Console
@@ -53,6 +53,16 @@ def print_table(found: Reproduction, console: Console) -> None:
             notes.setdefault(row.figure.note, []).append(row.figure.id)
     for note, ids in notes.items():
         console.print(f"  {', '.join(ids)}: {note}", highlight=False)
+
+
+def to_markdown(rows: Sequence[Row]) -> str:
+    """The table as Markdown, without our value of one seed."""
+    lines = ["| figure | published | mean | range | in range | kind |", "|---|---|---|---|---|---|"]
+    for row in rows:
+        mean, low, high = (_number(value, row) for value in (row.mean, row.low, row.high))
+        cells = (row.figure.label, _published(row), mean, f"{low} .. {high}", _inside(row), row.figure.verdict)
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines) + "\n"
 
 
 def to_json(found: Reproduction) -> str:

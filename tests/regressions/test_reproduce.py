@@ -188,6 +188,16 @@ def test_the_json_is_the_table(table: Reproduction) -> None:
     assert found["ranges"]["values"] == STORED["values"]
 
 
+def test_the_document_holds_the_table() -> None:
+    document = (Path(__file__).parents[2] / "docs" / "trained-models.md").read_text()
+    values = STORED["values"]
+    rows = [row_of(figure, values[figure.id][0], values[figure.id]) for figure in reproduce.figures()]
+    assert document.endswith(report.to_markdown(rows))
+    outside = sum(row.inside is False for row in rows)
+    published = sum(row.inside is not None for row in rows)
+    assert f"{outside} of {published} published figures lie outside our range" in " ".join(document.split())
+
+
 def row(published: str | None, relation: str, values: Sequence[float]) -> Row:
     return row_of(Figure("id", "label", published, relation, "robust"), values[0], values)
 
