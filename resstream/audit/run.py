@@ -38,6 +38,9 @@ PROOFS = 8.0
 GRACE = 1.0
 """By how much the last proof may overrun it."""
 
+LONGER = 8
+"""How many times the budget a claim has whose hypotheses were met too rarely."""
+
 STAGES = (
     "verdict",
     "sample",
@@ -168,10 +171,11 @@ def audit(
 def _ask(run: _Run) -> None:
     claim = run.claim
     with run.stage("verdict"):
-        run.keep(verdict=falsify(claim, run.budget, run.seed, seconds=max(0.6 * run.left(), 0.1)))
-    verdict = run.audit.verdict
-    assert verdict is not None
-    heeded(verdict)
+        for budget in (run.budget, LONGER * run.budget):
+            verdict = falsify(claim, budget, run.seed, seconds=max(0.6 * run.left(), 0.1))
+            run.keep(verdict=verdict)
+            if heeded(verdict).status not in ("gave up", "vacuous"):
+                break
     if verdict.status in ("error", "vacuous") or verdict.tally.evaluations == 0:
         run.keep(missing=(f"everything but the verdict: the search ended as {verdict.status}",))
         return

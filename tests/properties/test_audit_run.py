@@ -200,10 +200,13 @@ def test_ctrl_c_on_the_command_line_prints_what_was_found_and_what_was_not(tmp_p
         text=True,
         cwd=tmp_path,
     )
-    while not (tmp_path / "started").exists() and process.poll() is None:
-        time.sleep(0.1)
-    process.send_signal(signal.SIGINT)
-    output, errors = process.communicate(timeout=200)
+    try:
+        while not (tmp_path / "started").exists() and process.poll() is None:
+            time.sleep(0.1)
+        process.send_signal(signal.SIGINT)
+        output, errors = process.communicate(timeout=200)
+    finally:
+        process.kill()
     assert process.returncode == 1, errors
     assert "not answered" in output
     assert "interrupted" in output
