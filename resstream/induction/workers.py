@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, wait
 from contextlib import contextmanager
@@ -11,7 +12,9 @@ from typing import Any, TypeVar
 
 Result = TypeVar("Result")
 
-_steps: Any = None  # in a worker: the number of steps that all workers have done
+# In a worker: the number of steps that all workers have done, and whether they are to stop.
+_steps: Any = None
+_stop: Any = None
 
 
 def in_parallel(
@@ -22,32 +25,37 @@ def in_parallel(
 ) -> list[Result]:
     """Results of a module's function for several arguments, computed on as many cores as there are.
 
-    The function calls `count_step` for each of `steps` steps in all, of which `told` is told the share done.
+    The function calls `count_step` for each of `steps` steps in all, of which `told` is told the share done. An error
+    in the caller (an interruption, say) stops every worker at its next step.
     """
     context = get_context("spawn")
-    counter = context.Value("q", 0)
+    counter, stop = context.Value("q", 0), context.Event()
     workers = min(len(arguments), os.cpu_count() or 1)
-    with _one_thread(), ProcessPoolExecutor(workers, context, _share, (counter,)) as pool:
+    with _one_thread(), ProcessPoolExecutor(workers, context, _share, (counter, stop)) as pool:
         futures = [pool.submit(function, *each) for each in arguments]
         try:
             while wait(futures, timeout=0.2).not_done:
                 if told is not None:
                     told(counter.value / steps)
         except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
+            stop.set()
+            pool.shutdown(cancel_futures=True)
             raise
         return [future.result() for future in futures]
 
 
 def count_step(done: int, loss: float) -> None:  # noqa: ARG001 - the signature of a training's progress
-    """In a worker: one more step is done."""
+    """In a worker: one more step is done. Raises KeyboardInterrupt where the caller has stopped."""
     with _steps.get_lock():
         _steps.value += 1
+    if _stop.is_set():
+        raise KeyboardInterrupt
 
 
-def _share(counter: Any) -> None:
-    global _steps
-    _steps = counter
+def _share(counter: Any, stop: Any) -> None:
+    global _steps, _stop  # what a worker process shares with its caller is given to it once, at its start
+    _steps, _stop = counter, stop
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interruption is the caller's to handle
 
 
 @contextmanager

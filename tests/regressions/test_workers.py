@@ -2,11 +2,16 @@
 
 import math
 import os
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from resstream.errors import TrainingError
+from resstream.induction import reproduce
 from resstream.induction.settings import Settings
+from resstream.induction.training import train
+from resstream.induction.weights import load_arrays
 from resstream.induction.workers import in_parallel
 
 
@@ -23,6 +28,21 @@ def test_workers_compute_with_one_thread_and_leave_the_environment_alone(monkeyp
     before = {name: os.environ.get(name) for name in names}
     assert in_parallel(os.getenv, [(name,) for name in names], steps=1) == ["1", "1", "1"]
     assert {name: os.environ.get(name) for name in names} == before
+
+
+def test_an_interruption_of_the_caller_stops_training_which_goes_on_later(tmp_path: Path) -> None:
+    arguments, path = [("one_layer", 0, tmp_path)], tmp_path / "one_layer-0.npz"
+
+    def interrupt(share: float) -> None:
+        if share > 0.11:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        in_parallel(reproduce._train, arguments, steps=1000, told=interrupt)
+    losses = load_arrays(path, "checkpoint")[1]["losses"]
+    assert 100 <= len(losses) < 1000
+    settings = replace(reproduce.settings_of("one_layer", 0), steps=len(losses))
+    assert (losses == train(settings).losses).all()
 
 
 def test_an_error_in_a_worker_reaches_the_caller() -> None:
