@@ -332,7 +332,7 @@ def _plain(integers: Array, like: Array) -> Array:
 
 def _map(function: Callable[..., Any], *arrays: Array) -> Array:
     """Apply a function entry by entry, giving an object array of the broadcast shape (also for no axes at all)."""
-    with np.errstate(all="ignore"):  # FLINT may leave the processor's flags set, and NumPy would warn of them as its own
+    with np.errstate(all="ignore"):  # FLINT may leave flags of the processor set, and NumPy would warn of them
         out = np.frompyfunc(function, len(arrays), 1)(*arrays)
     return out if isinstance(out, np.ndarray) else _single(out)
 
