@@ -25,6 +25,7 @@ from resstream.arithmetic import FLOAT64
 from resstream.claim import Claim, at_least, at_most, claim
 from resstream.cli import app
 from resstream.domains import RowStochastic, Vector
+from resstream.falsify import search
 from resstream.falsify.engines import instances, random_batch
 from resstream.reference import dobrushin, row_norms
 
@@ -255,14 +256,14 @@ def of_sampler():
 
 
 def test_the_strategy_is_not_mostly_degenerate(of_strategy):
-    """Ties are drawn on purpose in about half of the instances; beyond that a matrix seldom repeats a row or a value.
+    """Ties are drawn on purpose, but rarely; beyond that a matrix seldom repeats a row or a value.
 
     The stock strategy for arrays, which fills most cells with one value, does not pass the same three conditions.
     """
 
     def varied(matrices):
         return (
-            share_with_equal_rows(matrices) <= 0.6 and share_of_constants(matrices) <= 0.03 and distinct(matrices) >= 8
+            share_with_equal_rows(matrices) <= 0.1 and share_of_constants(matrices) <= 0.03 and distinct(matrices) >= 8
         )
 
     assert varied(of_strategy)
@@ -272,9 +273,25 @@ def test_the_strategy_is_not_mostly_degenerate(of_strategy):
     assert share_of_constants(plain) > 0.1
 
 
+def test_the_engine_does_not_steer_towards_degenerate_ones(monkeypatch):
+    """As drawn in a run, with its climb on the margin: a trivial tie is the nearest thing to a violation there is."""
+    seen = []
+    looked_at = search.examine
+
+    def examine(claim, raw, *rest, **named):
+        seen.append(raw.at(0))
+        return looked_at(claim, raw, *rest, **named)
+
+    monkeypatch.setattr(search, "examine", examine)
+    contraction = claims.lookup("contraction.diameter").replace(sizes={"n": range(SIZE, SIZE + 1), "d": range(2, 3)})
+    search.run_chunk(contraction, search.Chunk("hypothesis", 1, 200), 0)
+    assert len(seen) >= 200
+    assert share_with_equal_rows(built(seen, contraction)) <= 0.15
+
+
 def test_the_sampler_keeps_a_generic_half(of_sampler):
     """Recipes with ties, one-hot and rank-one rows are four of nine; of the rest hardly one repeats a row."""
-    assert share_with_equal_rows(of_sampler) <= 4 / 9
+    assert share_with_equal_rows(of_sampler) <= 0.25
     assert share_of_constants(of_sampler) <= 0.01
     generic = [A for A in of_sampler if len(np.unique(A)) == SIZE * SIZE]
     assert len(generic) >= len(of_sampler) // 3
@@ -288,7 +305,7 @@ def test_both_reach_what_the_theorems_turn_on(of_sampler):
         assert (coefficients == 0).any()
         assert (np.abs(coefficients - 1) <= SIZE * np.finfo(float).eps).any()
         quarters = np.histogram(coefficients, bins=4, range=(0, 1))[0] / len(coefficients)
-        assert (quarters > 0.03).all(), quarters
+        assert (quarters > 0.01).all(), quarters
 
 
 # ---- workers ----------------------------------------------------------------
