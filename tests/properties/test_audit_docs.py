@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from resstream import claims
+
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "docs" / "audit.md").read_text()
 ((NAME, CODE),) = re.findall(r"<!-- file: (\S+) -->\n```python\n(.*?)^```$", TEXT, flags=re.M | re.S)
@@ -54,3 +56,48 @@ def test_the_python_example_gives_what_it_says():
 def test_files_that_the_walk_names_exist():
     for name in re.findall(r"`((?:docs|benchmarks|resstream)/[\w./]+)`", TEXT):
         assert (ROOT / name).exists(), name
+
+
+# ---- what the audits of the library found -----------------------------------
+
+FINDINGS = (ROOT / "docs" / "findings.md").read_text()
+
+
+def section(title):
+    return FINDINGS.partition(f"\n## {title}\n")[2].partition("\n## ")[0]
+
+
+def test_every_claim_named_in_the_findings_is_in_the_library():
+    named = set(re.findall(r"^\| `([\w.]+)`", FINDINGS, flags=re.M))
+    assert len(named) > 100
+    assert named <= set(claims.library())
+
+
+@pytest.mark.parametrize(
+    ("title", "words"),
+    [
+        ("Bounds that are not sharp", "`contraction.scores` | tanh(row_range(S)/2)"),
+        ("Statements that are false as printed or as reported", "`composition.same_matrix_for_keys_and_queries`"),
+        ("Statements that are false as printed or as reported", "`induction.score_is_entry_of_target_and_query`"),
+        ("Statements that are false as printed or as reported", "`literature.softmax_lipschitz_strict`"),
+        ("Statements that are false as printed or as reported", "`literature.collapse_lemma_unbounded`"),
+    ],
+    ids=["tanh(r/2)", "K-composition's matrix", "the entry (B, A)", "strict softmax", "rank-collapse lemma"],
+)
+def test_the_findings_hold_what_is_known_to_be_there(title, words):
+    assert words in section(title)
+
+
+def test_the_strict_softmax_is_saved_by_a_third_class():
+    (row,) = (line for line in FINDINGS.splitlines() if line.startswith("| `literature.softmax_lipschitz_strict` "))
+    assert "`n >= 3`" in row
+
+
+def test_the_ratio_beside_the_sharper_bound_is_that_bound():
+    """The curve found by the search lies on tanh(q/2) over the printed right side, up to the six digits shown."""
+    curve = section("Bounds that are not sharp").partition("`contraction.scores`, as a function of row_range(S):")[2]
+    rows = re.findall(r"^\| ([\d.e-]+) \| ([\d.]+) \| ([\d.]+) \|$", curve.partition("\n\n`")[0], flags=re.M)
+    assert len(rows) >= 5
+    for _, ratio, bound in rows:
+        assert float(ratio) <= float(bound) + 2e-6
+    assert sum(ratio == bound for _, ratio, bound in rows) >= len(rows) // 2
