@@ -81,7 +81,8 @@ def document(results: list[dict[str, Any]], command: str, seconds: float) -> str
         "",
         "An audit searches, judges exactly what it finds, and proves at small sizes what it can. That a bound is not",
         "sharp, that a hypothesis is not needed or that a restriction saves a false claim is what a search of limited",
-        "length says, unless a proof is named. A counterexample is certain.",
+        "length says, unless a proof is named. A counterexample is certain. Proofs are tried last, in the time that is",
+        "left to a claim, so that none is named where none was found in time.",
         "",
     ]
     for title, body in (
@@ -98,7 +99,7 @@ def document(results: list[dict[str, Any]], command: str, seconds: float) -> str
 
 
 def _cell(text: str) -> str:
-    return text.replace("|", "\\|")
+    return " ".join(text.replace("|", "\\|").split())
 
 
 def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> list[str]:
@@ -186,8 +187,9 @@ def _unanswered(results: list[dict[str, Any]]) -> list[str]:
             rows.append(
                 (f"`{result['claim']}`", f"expected: {result['expect']}; the search ended as {result['status']}")
             )
-        elif result["missing"]:
-            rows.append((f"`{result['claim']}`", "; ".join(result["missing"])))
+        else:
+            missing = [reason for reason in result["missing"] if not reason.startswith("proof")]
+            rows += [(f"`{result['claim']}`", "; ".join(missing))] if missing else []
     return _table(("claim", "what is missing"), rows)
 
 

@@ -7,6 +7,8 @@ import itertools
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import numpy as np
+
 from resstream.audit.failures import FAILS, SURVIVES, Cell, FailureMap
 from resstream.audit.necessity import SURVIVED, Variant
 from resstream.audit.prove import INEXPRESSIBLE, PROVED, REFUTED, UNDECIDED, Goal
@@ -73,13 +75,18 @@ def _sharpness(audit: Audit) -> Iterator[str]:
 def instance(counterexample: Counterexample) -> str:
     """An instance on one line."""
     sizes = ", ".join(f"{name} = {size}" for name, size in counterexample.raw.sizes.items())
-    values = []
-    for name, value in counterexample.arrays():
-        if isinstance(value, str):
-            values.append(f"{name} = {value}")
-        else:
-            values.append(f"{name} = [{'; '.join(' '.join(_entry(entry) for entry in row) for row in value)}]")
+    values = [f"{name} = {_on_one_line(value)}" for name, value in counterexample.arrays()]
     return "; ".join(part for part in (sizes, *values) if part)
+
+
+def _on_one_line(value: Any) -> str:
+    """An array with its rows behind one another, or a text cut short."""
+    if not isinstance(value, np.ndarray):
+        text = " ".join(str(value).split())
+        return text if len(text) <= 60 else text[:59] + "…"
+    if value.ndim > 2:
+        return f"[{', '.join(_on_one_line(block) for block in value)}]"
+    return f"[{'; '.join(' '.join(_entry(entry) for entry in row) for row in np.atleast_2d(value))}]"
 
 
 def _entry(entry: Any) -> str:

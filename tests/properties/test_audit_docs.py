@@ -101,3 +101,12 @@ def test_the_ratio_beside_the_sharper_bound_is_that_bound():
     for _, ratio, bound in rows:
         assert float(ratio) <= float(bound) + 2e-6
     assert sum(ratio == bound for _, ratio, bound in rows) >= len(rows) // 2
+
+
+def test_the_tables_of_the_findings_are_whole():
+    for table in re.findall(r"^\|.*(?:\n\|.*)*", FINDINGS, flags=re.M):
+        cells = [len(re.findall(r"(?<!\\)\|", line)) for line in table.splitlines()]
+        assert len(set(cells)) == 1, table.splitlines()[0]
+    for line in FINDINGS.splitlines():
+        assert line == line.strip()
+        assert not line.startswith(("[", "]"))
