@@ -117,8 +117,9 @@ def _tied_rows(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
 
 
 def _nearly_tied_rows(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
-    spread = 10.0 ** rng.uniform(-6, 0, _per_instance(shape))
-    return rng.standard_normal((*shape[:-2], 1, shape[-1])) + spread * rng.standard_normal(shape)
+    # A tight cluster, near the origin or far from it.
+    centre = 10.0 ** rng.uniform(-1, 3, _per_instance(shape)) * rng.standard_normal((*shape[:-2], 1, shape[-1]))
+    return centre + 10.0 ** rng.uniform(-6, 1, _per_instance(shape)) * rng.standard_normal(shape)
 
 
 def _rank_one(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
