@@ -34,7 +34,7 @@ class Profile:
 
 PROFILES = {
     "quick": Profile(examples=10, batches=2, batch=2048, corner_shapes=4, climbs=1, floor=200),
-    "default": Profile(examples=30, batches=4, batch=2048, corner_shapes=8, climbs=1, floor=1000),
+    "default": Profile(examples=20, batches=3, batch=2048, corner_shapes=6, climbs=1, floor=1000),
     "deep": Profile(examples=1000, batches=100, batch=8192, corner_shapes=100, climbs=100, floor=10_000),
 }
 
