@@ -207,7 +207,7 @@ def _histogram(sample: Sample) -> str:
     ticks = [low, (low + 1) / 2, 1.0] if low == 0 else [-1.0, -0.5, 0.0, 0.5, 1.0]
     heights = sorted({top, max(1, top // 4), max(1, top // 16)})
     drawn = _axes(
-        "relative float64 margin (below 0: violated, or rounding)",
+        "relative margin in float64 (red: below 0)",
         "instances (root scale)",
         [(to_x(x), f"{x:g}") for x in ticks],
         [(to_y(math.sqrt(value)), f"{value:,}") for value in heights],
