@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import multiprocessing
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from resstream import claims
+from resstream.falsify.pool import Pool
 from resstream.falsify.profiles import profile
 from resstream.falsify.search import Verdict, search
 
@@ -76,11 +75,18 @@ def check(identifiers: Sequence[str], profile_name: str, seed: int, workers: int
         for identifier in identifiers:
             yield check_one(identifier, profile_name, seed)
         return
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(workers, mp_context=context) as pool:
-        futures = [pool.submit(check_one, identifier, profile_name, seed) for identifier in identifiers]
-        try:
-            for future in futures:
-                yield future.result()
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
+    tasks = Pool(lambda number: check_one(identifiers[number], profile_name, seed), workers)
+    done: dict[int, Row] = {}
+    following = 0
+    for number, row in tasks.run(len(identifiers), lambda _: False):
+        done[number] = row
+        while following in done:
+            yield done[following]
+            following += 1
+    for number in range(following, len(identifiers)):  # after a claim that ended its process twice
+        yield done.get(number) or _lost(identifiers[number])
+
+
+def _lost(identifier: str) -> Row:
+    message = "its process was ended twice, from outside or by a fault below Python"
+    return Row(identifier, claims.lookup(identifier).expect, "error", 0, 0, 0, None, 0.0, message)

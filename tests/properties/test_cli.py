@@ -1,8 +1,13 @@
 """The command line as a user meets it: what it prints, its JSON, its exit statuses and its errors."""
 
 import json
+import os
+import re
+import signal
 import subprocess
 import sys
+import time
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -57,6 +62,41 @@ def test_a_claim_that_does_not_do_what_is_expected_makes_check_exit_with_1(monke
     assert result.exit_code == 1
     assert f"{verdict} (expected: {expect})" in " ".join(result.stdout.split())
     assert "1 not as expected" in result.stdout
+
+
+def test_a_check_that_is_interrupted_for_real_ends_soon_and_prints_what_it_found():
+    """Ctrl-C goes to the whole process group, as a terminal sends it."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", "from resstream.cli import main; main()", "check", "--json", "--workers", "2"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+    while process.poll() is None and not children.read_text():
+        time.sleep(0.05)  # until the check has started its workers
+    time.sleep(1)
+    os.killpg(process.pid, signal.SIGINT)
+    output, errors = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert re.search(r"interrupted: \d+ of \d+ claims were not checked", errors)
+    assert "Traceback" not in errors
+    assert [row["id"] for row in json.loads(output)] == list(claims.library())[: len(json.loads(output))]
+
+
+def test_a_claim_that_kills_its_process_is_an_error_and_the_others_are_checked(monkeypatch):
+    def check_one(identifier, *_):
+        if identifier == "dobrushin.range":
+            os.kill(os.getpid(), signal.SIGKILL)
+        return checking.Row(identifier, "holds", "survived", 1, 0, 0, 0.0, 0.0)
+
+    monkeypatch.setattr(checking, "check_one", check_one)
+    names = ["dobrushin.two_forms", "dobrushin.range", "dobrushin.convex"]
+    rows = list(checking.check(names, "quick", 0, 2))
+    assert [row.id for row in rows] == names
+    assert [row.verdict for row in rows] == ["survived", "error", "survived"]
+    assert "ended twice" in rows[1].message
 
 
 def test_an_interrupted_check_keeps_what_was_found_and_says_what_is_missing(monkeypatch):
