@@ -214,7 +214,7 @@ _SLACK_ABSOLUTE = 1e-12
 Hypothesis = Callable[..., Conjunction]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Claim:
     """A statement about all members of its domains: `assuming` implies `conclusion`.
 
@@ -251,6 +251,9 @@ class Claim:
                 raise ClaimError(
                     f"claim {self.id}: size {name} has the range {values}, expected some sizes of at least 0"
                 )
+
+    def __repr__(self) -> str:
+        return f"<claim {self.id}, expected: {self.expect}: {self.headline}>"
 
     @property
     def headline(self) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import html
 import json
 import os
 import re
@@ -20,6 +19,7 @@ from resstream.arithmetic import RATIONAL, Array, Ball, to_fmpq, to_fraction
 from resstream.claim import Claim, Raw
 from resstream.errors import ArithmeticLimit, ClaimError
 from resstream.falsify import judge
+from resstream.falsify.search import as_html
 from resstream.falsify.variants import Origin, origin_of
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ _NOT = {"<=": ">", "<": ">=", ">=": "<", ">": "<=", "==": "!="}
 _LATEX = {"<=": r"\le", "<": "<", ">=": r"\ge", ">": ">", "==": "=", "!=": r"\ne"}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Counterexample:
     """An instance that certainly violates a claim, shrunk.
 
@@ -125,9 +125,10 @@ class Counterexample:
     def _repr_latex_(self) -> str:
         return f"$\\displaystyle\n{self.latex()}\n$"
 
+    __repr__ = __str__  # what a prompt shows is to be read
+
     def _repr_html_(self) -> str:
-        head, _, body = str(self).partition("\n")
-        return f"<div><strong>{html.escape(head)}</strong><pre>{html.escape(body)}</pre></div>"
+        return as_html(str(self))
 
     # -- Python
 

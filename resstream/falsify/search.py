@@ -6,6 +6,7 @@ The lowest refuting chunk wins, so a verdict does not depend on how many workers
 from __future__ import annotations
 
 import contextlib
+import html
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -115,7 +116,7 @@ class Tally:
         return self.violating is not None or bool(self.error)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Verdict:
     """What a search found out about a claim.
 
@@ -138,6 +139,23 @@ class Verdict:
     def as_expected(self) -> bool:
         """Whether the claim did what it says of itself."""
         return self.status == ("survived" if self.claim.expect == "holds" else "refuted")
+
+    def __str__(self) -> str:
+        from resstream.falsify.report import verdict_text
+
+        shown = [str(self.counterexample)] if self.counterexample else []
+        return "\n".join([*shown, verdict_text(self)])
+
+    __repr__ = __str__  # what a prompt shows is to be read
+
+    def _repr_html_(self) -> str:
+        return as_html(str(self))
+
+
+def as_html(text: str) -> str:
+    """A text for a notebook: its first line as a heading, the rest as it stands."""
+    head, _, body = text.partition("\n")
+    return f"<div><strong>{html.escape(head)}</strong><pre>{html.escape(body)}</pre></div>"
 
 
 def plan(examples: int, batches: int, corner_shapes: int = 8, climbs: int = 1, batch: int = BATCH) -> list[Chunk]:

@@ -365,3 +365,13 @@ def test_broken_memory_is_passed_over(tmp_path):
 
 def test_a_light_tally_can_be_sent_between_processes():
     assert Tally(judgement=judge.Judgement("violated")).light().judgement is None
+
+
+def test_a_verdict_reads_well_at_a_prompt_and_in_a_notebook():
+    refuted, survived = (falsify(claims.lookup(f"contraction.diameter{end}"), 2000) for end in ("_squared", ""))
+    assert repr(refuted).startswith("contraction.diameter_squared is refuted\n")
+    assert "evaluations" in repr(refuted)
+    assert repr(survived).startswith("contraction.diameter survived: no violation found, which is no proof\n")
+    assert survived._repr_html_().startswith("<div><strong>contraction.diameter survived")
+    assert repr(refuted.counterexample) == str(refuted.counterexample)
+    assert repr(refuted.claim).startswith("<claim contraction.diameter_squared, expected: fails: Tempting and false")
