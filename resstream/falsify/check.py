@@ -46,7 +46,7 @@ class Row:
 def row_of(verdict: Verdict) -> Row:
     """The row of a verdict."""
     tally = verdict.tally
-    margin = tally.judgement.margin if tally.judgement else tally.smallest_margin
+    margin = tally.smallest_margin
     return Row(
         id=verdict.claim.id,
         expect=verdict.claim.expect,

@@ -481,6 +481,7 @@ def _judge_one(claim: Claim, raw: Raw, suspect: bool, tally: Tally) -> None:
         return
     if judgement.outcome == judge.VIOLATED:
         tally.violating, tally.judgement = raw, judgement
+        tally._nearer(judgement.margin, raw)
         return
     if judgement.outcome == judge.OUTSIDE:
         # The slack of the float filter had let it in.
