@@ -17,7 +17,7 @@ pytest_plugins = ["pytester"]
 
 PROFILE = os.environ.get("RESSTREAM_PROFILE", "default")
 
-for _profile, _examples in (("quick", 20), ("default", 60), ("deep", 2000)):
+for _profile, _examples in (("quick", 20), ("default", 60), ("tenfold", 600), ("deep", 2000)):
     settings.register_profile(
         f"resstream-{_profile}",
         max_examples=_examples,

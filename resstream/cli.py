@@ -62,7 +62,7 @@ def print_json(value: Any) -> None:
 @app.command()
 def check(
     patterns: Patterns = None,
-    profile: Annotated[str, typer.Option(help="quick, default or deep.")] = "default",
+    profile: Annotated[str, typer.Option(help="quick, default, tenfold or deep.")] = "default",
     seed: Annotated[int, typer.Option(min=0, help="Seed of every random stream.")] = 0,
     workers: Annotated[int | None, typer.Option(min=1, help="Processes; the number of cores by default.")] = None,
     as_json: Json = False,

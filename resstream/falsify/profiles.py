@@ -35,6 +35,7 @@ class Profile:
 PROFILES = {
     "quick": Profile(examples=10, batches=2, batch=2048, corner_shapes=4, climbs=1, floor=200),
     "default": Profile(examples=20, batches=3, batch=2048, corner_shapes=6, climbs=1, floor=1000),
+    "tenfold": Profile(examples=200, batches=30, batch=2048, corner_shapes=60, climbs=10, floor=10_000),
     "deep": Profile(examples=1000, batches=100, batch=8192, corner_shapes=100, climbs=100, floor=10_000),
 }
 
