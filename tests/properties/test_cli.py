@@ -117,7 +117,10 @@ BAD_USAGE = {
         "unknown claim 'contraction.diamter': did you mean contraction.",
     ),
     "unknown group": (["check", "zzz"], "unknown claim 'zzz': see `resstream list`"),
-    "unknown profile": (["check", "--profile", "huge"], "profile 'huge': expected one of quick, default, tenfold, deep"),
+    "unknown profile": (
+        ["check", "--profile", "huge"],
+        "profile 'huge': expected one of quick, default, tenfold, deep",
+    ),
     "negative seed": (["check", "--seed", "-1"], "Invalid value for '--seed'"),
     "no workers": (["check", "--workers", "0"], "Invalid value for '--workers'"),
     "unknown option": (["check", "--fast"], "No such option"),
