@@ -9,6 +9,7 @@ import numpy as np
 
 from resstream.arithmetic import amax, amin, exp, eye, jacobian, ones, sqrt, square, total, where
 from resstream.claim import at_least, at_most, claim, equal, every, more_than
+from resstream.claims.sources import ANNOTATED, PAGE
 from resstream.domains import Heads, Matrix, Norm, Permutation, Positive, ReluLayer, Scores, Vector
 from resstream.reference import (
     LINF,
@@ -27,9 +28,6 @@ from resstream.reference import (
     row_norms,
     softmax,
 )
-
-PAGE = "The Transformer Block and the Residual Stream"
-ANNOTATED = "The Annotated Transformer, Circuit Framework Edition"
 
 # ---- softmax ----------------------------------------------------------------
 

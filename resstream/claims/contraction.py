@@ -22,6 +22,7 @@ from resstream.arithmetic import (
     zeros,
 )
 from resstream.claim import at_least, at_most, claim, equal, every, less_than
+from resstream.claims.sources import PAGE
 from resstream.domains import (
     Causal,
     DoublyStochastic,
@@ -52,8 +53,6 @@ from resstream.reference import (
     spectral_norm,
 )
 from resstream.reference.spectrum import second_modulus
-
-PAGE = "The Transformer Block and the Residual Stream"
 
 # ---- Dobrushin's coefficient ------------------------------------------------
 

@@ -18,6 +18,7 @@ from resstream.arithmetic import (
     where,
 )
 from resstream.claim import at_least, at_most, claim, equal, every, less_than, more_than
+from resstream.claims.sources import ANNOTATED, PAGE
 from resstream.domains import Matrix, NonConstant, NonZero, Orthogonal, Permutation, Positive, Scalar, Vector
 from resstream.reference import (
     centre,
@@ -29,8 +30,6 @@ from resstream.reference import (
     spectral_norm,
 )
 
-PAGE = "The Transformer Block and the Residual Stream"
-ANNOTATED = "The Annotated Transformer, Circuit Framework Edition"
 WIDTHS = {"d": range(2, 7)}
 """LayerNorm needs two coordinates at least."""
 

@@ -4,6 +4,7 @@ import numpy as np
 
 from resstream.arithmetic import cos, exact, exp, log, ones, sin, sqrt, square, total, zeros
 from resstream.claim import at_least, at_most, claim, equal, every
+from resstream.claims.sources import ANNOTATED, PAGE
 from resstream.domains import AttentionOnly, Count, Matrix, Permutation, RowStochastic, Tokens, Vector, Whole
 from resstream.reference import (
     Head,
@@ -18,10 +19,6 @@ from resstream.reference import (
     rotary_inverse,
     sinusoidal,
 )
-
-PAGE = "The Transformer Block and the Residual Stream"
-FRAMEWORK = "A Mathematical Framework for Transformer Circuits"
-ANNOTATED = "The Annotated Transformer, Circuit Framework Edition"
 
 EVEN = range(2, 7, 2)
 PLACES = Whole(0, 4096, "n", 1)

@@ -12,6 +12,7 @@ import numpy as np
 
 from resstream.arithmetic import exact, exp, eye, jacobian, mean, ones, power, sqrt, square, tanh, total, where
 from resstream.claim import at_least, at_most, claim, equal, every, more_than
+from resstream.claims.sources import ANNOTATED, PAGE, TEXTBOOK
 from resstream.domains import (
     Count,
     Matrix,
@@ -39,10 +40,6 @@ from resstream.reference import (
     stack_jacobians,
     subset_sum,
 )
-
-PAGE = "The Transformer Block and the Residual Stream"
-TEXTBOOK = "The residual stream (a textbook's section 5.1)"
-ANNOTATED = "The Annotated Transformer, Circuit Framework Edition"
 
 STACK = {"L": range(1, 4), "n": range(1, 3), "d": range(1, 4)}
 

@@ -4,10 +4,9 @@ import numpy as np
 
 from resstream.arithmetic import exact, jacobian, log, maximum, minimum, ones, sqrt, total, where
 from resstream.claim import at_least, at_most, claim, equal, every
+from resstream.claims.sources import ANNOTATED
 from resstream.domains import Count, Positive, Simplex, Tokens, Vector
 from resstream.reference import MLP, Head, cross_entropy, noam_rate, smoothed_targets, softmax
-
-ANNOTATED = "The Annotated Transformer, Circuit Framework Edition"
 
 # ---- the schedule -----------------------------------------------------------
 
