@@ -24,6 +24,7 @@ import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
@@ -40,6 +41,7 @@ Array = np.ndarray[Any, Any]
 
 _SERIES = (arb_series, fmpq_series)
 _STEP = 2.0**-200  # of the complex step: its square is far below the rounding of any float64
+_screening: ContextVar[bool] = ContextVar("screening", default=False)
 
 
 # ---- number systems ---------------------------------------------------------
@@ -75,8 +77,12 @@ class _Float64:
     @contextmanager
     def working(self) -> Iterator[None]:
         # Overflow, 0/0 and the like make an instance unfit for a float verdict; they are looked for in the result.
-        with np.errstate(all="ignore"):
-            yield
+        before = _screening.set(True)
+        try:
+            with np.errstate(all="ignore"):
+                yield
+        finally:
+            _screening.reset(before)
 
 
 @dataclass(frozen=True)
@@ -127,6 +133,11 @@ class _Symbolic:
     @contextmanager
     def working(self) -> Iterator[None]:
         yield
+
+
+def is_screening() -> bool:
+    """Whether `FLOAT64.working()` is on: one bad instance of a batch then shows as NaN in its own result."""
+    return _screening.get()
 
 
 FLOAT64 = _Float64()
@@ -607,8 +618,11 @@ def derivative(function: Callable[[Array], Array], x: Array, direction: Array) -
     """
     if x.shape != direction.shape:
         raise ShapeError(f"direction: expected the shape {x.shape} of x, got {direction.shape}")
+    if np.iscomplexobj(x):
+        raise DomainError(f"x: expected real entries, got dtype {x.dtype}")
     if _is_float(x):
-        return np.imag(function(x + 1j * _STEP * direction)) / _STEP
+        with _differentiating():
+            return np.imag(function(x + 1j * _STEP * direction)) / _STEP
     if is_expression(x.flat[0]):
         with _differentiating():
             return _map(_slope, function(x + _time() * direction))
@@ -635,17 +649,21 @@ def _time() -> Any:
     return _sympy().Dummy("t", real=True)
 
 
-_differentiations = 0  # how many of the arithmetic are going on
+_derivative: ContextVar[bool] = ContextVar("derivative", default=False)
 
 
 @contextmanager
 def _differentiating() -> Iterator[None]:
-    global _differentiations
-    _differentiations += 1
+    before = _derivative.set(True)
     try:
         yield
     finally:
-        _differentiations -= 1
+        _derivative.reset(before)
+
+
+def is_differentiating() -> bool:
+    """Whether `derivative` runs: complex entries are then its step, and elsewhere a user's."""
+    return _derivative.get()
 
 
 def _slope(entry: Any) -> Any:
@@ -666,7 +684,7 @@ def frozen(x: Array) -> Array:
 def _value(entry: Any) -> Any:
     if isinstance(entry, _SERIES):
         return entry[0]
-    if _differentiations and is_expression(entry):
+    if _derivative.get() and is_expression(entry):
         return entry.xreplace({_time(): _sympy().S.Zero})
     return entry
 
