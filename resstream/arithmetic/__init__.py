@@ -10,7 +10,7 @@ number system      entries                used for
 `Ball(bits)`       `flint.arb`            judging: rigorous enclosures at a chosen precision
 `RATIONAL`         `flint.fmpq`           judging ties exactly, where the value is rational
 `SYMBOLIC`         SymPy expressions      deriving closed forms, proving identities at small sizes
-SMT                `Unknown`              proving at small sizes (`resstream.audit.smt`)
+SMT                `Unknown`              proving at small sizes (`resstream.arithmetic.solver`)
 =================  =====================  =============================================================
 
 Derivatives are one more reading of the same code: complex128 entries (the complex step) for floats, `arb_series` for

@@ -18,7 +18,7 @@ from flint import fmpq
 
 from resstream import domains
 from resstream.arithmetic import FLOAT64, Array, to_fraction, total, where
-from resstream.audit.smt import Condition, Entry, Formula, Polynomial
+from resstream.arithmetic.solver import Condition, Entry, Formula, Polynomial
 from resstream.claim import Claim, Raw, Relation, exact_entries
 from resstream.domains import Domain, Options, Sizes
 from resstream.errors import ArithmeticLimit, DomainError, NotExpressible

@@ -16,7 +16,7 @@ from typing import Any
 import z3
 from flint import fmpq
 
-from resstream.audit.smt import Choice, Condition, Formula, Polynomial, variable
+from resstream.arithmetic.solver import Choice, Condition, Formula, Polynomial, variable
 
 QUICK = 0.5
 """Seconds for the first attempt at a whole goal."""

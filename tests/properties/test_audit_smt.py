@@ -22,7 +22,7 @@ from resstream.arithmetic import (
     total,
 )
 from resstream.audit import solve
-from resstream.audit.smt import Choice, Condition, Formula, Polynomial, number, root_of_square, variable
+from resstream.arithmetic.solver import Choice, Condition, Formula, Polynomial, number, root_of_square, variable
 from resstream.errors import NotExpressible
 from resstream.reference import L1, LINF, Norm, diameter, dobrushin, operator_norm, row_range, spectral_norm
 
