@@ -1,105 +1,40 @@
-"""A theorem, stated once: relations, hypotheses, and the one place where a claim is evaluated."""
+"""A theorem, stated once: its domains, its hypotheses, and the one place where a claim is evaluated."""
 
 from __future__ import annotations
 
 import dataclasses
 import inspect
 import re
+import traceback
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
-from flint import arb, fmpq
 
-from resstream.arithmetic import FLOAT64, Array, Exact, NumberSystem, constant
+from resstream.arithmetic import FLOAT64, Array, NumberSystem
 from resstream.domains import Domain, Options, Part, Sizes
-from resstream.errors import ClaimError
-
-# ---- relations --------------------------------------------------------------
-
-_TURNED = {">=": "<=", ">": "<"}
-
-
-@dataclass(frozen=True)
-class Relation:
-    """lhs `kind` rhs, entry by entry after broadcasting; kind is "<=", "<" or "==" (">=" is turned round when made)."""
-
-    kind: str
-    lhs: Any
-    rhs: Any
-    shown: str = ""
-    """How it was stated: the kind before turning."""
-
-    def __iter__(self) -> Iterator[Relation]:
-        yield self
-
-    @property
-    def stated(self) -> tuple[Any, str, Any]:
-        """(left, kind, right) as the claim wrote them."""
-        return (self.rhs, self.shown, self.lhs) if self.shown in _TURNED else (self.lhs, self.kind, self.rhs)
-
-
-@dataclass(frozen=True)
-class Every:
-    """Several relations, all of which must hold."""
-
-    relations: tuple[Relation, ...]
-
-    def __iter__(self) -> Iterator[Relation]:
-        return iter(self.relations)
-
-
-Conjunction = Relation | Every
-
-
-def at_most(lhs: Any, rhs: Any) -> Relation:
-    """lhs <= rhs, in every entry."""
-    return Relation("<=", lhs, rhs, "<=")
-
-
-def at_least(lhs: Any, rhs: Any) -> Relation:
-    """lhs >= rhs, in every entry."""
-    return Relation("<=", rhs, lhs, ">=")
-
-
-def less_than(lhs: Any, rhs: Any) -> Relation:
-    """lhs < rhs, in every entry."""
-    return Relation("<", lhs, rhs, "<")
-
-
-def more_than(lhs: Any, rhs: Any) -> Relation:
-    """lhs > rhs, in every entry."""
-    return Relation("<", rhs, lhs, ">")
-
-
-def equal(lhs: Any, rhs: Any) -> Relation:
-    """lhs == rhs, in every entry."""
-    return Relation("==", lhs, rhs, "==")
-
-
-def every(*relations: Conjunction) -> Every:
-    """All of the given relations."""
-    return Every(tuple(part for relation in relations for part in relation))
-
-
-@dataclass(frozen=True)
-class Margin:
-    """How far a batch is from violating: the entry nearest to it, for each instance.
-
-    slack is rhs - lhs there (minus the distance, for equalities), scale is |lhs| + |rhs|, both of shape (count,).
-    """
-
-    slack: Array
-    scale: Array
-
-    @property
-    def relative(self) -> Array:
-        """(rhs - lhs)/(|lhs| + |rhs|), in [-1, 1]; two zeros are a tie, 0; NaN where the float value is none."""
-        safe = np.where(self.scale == 0, 1.0, self.scale)
-        with np.errstate(all="ignore"):
-            return np.where(self.scale == 0, 0.0, self.slack / safe)
+from resstream.errors import ArithmeticLimit, ClaimError, ClaimFault, DomainError, ForeignNumber, Undefined
+from resstream.relations import (
+    AnyOf,
+    AtMost,
+    Comparison,
+    Differ,
+    Equal,
+    Every,
+    Less,
+    Margin,
+    Relation,
+    at_least,
+    at_most,
+    equal,
+    every,
+    less_than,
+    more_than,
+)
 
 
 @dataclass(frozen=True)
@@ -115,82 +50,62 @@ class Assessment:
     conclusion: Margin
 
 
-def float_margin(relations: Conjunction, count: int) -> Margin:
-    """The margin of a batch of `count` instances evaluated in float64 (entries nearest to a violation)."""
-    slacks, scales = [], []
-    with np.errstate(all="ignore"):
-        for relation in relations:
-            lhs, rhs = (_float_entries(side, count) for side in (relation.lhs, relation.rhs))
-            slack = rhs - lhs
-            if relation.kind == "==":
-                slack = -np.abs(slack)
-            scale = np.abs(lhs) + np.abs(rhs)
-            slack, scale = np.broadcast_arrays(slack, scale)
-            slacks.append(slack.reshape(count, -1))
-            scales.append(scale.reshape(count, -1))
-        slack, scale = np.concatenate(slacks, axis=1), np.concatenate(scales, axis=1)
-        relative = Margin(slack, scale).relative
-    worst = np.argmin(relative, axis=1)[:, None]  # NaN counts as smallest, and is carried on
-    return Margin(np.take_along_axis(slack, worst, 1)[:, 0], np.take_along_axis(scale, worst, 1)[:, 0])
-
-
-def _float_entries(side: Any, count: int) -> Array:
-    if isinstance(side, Exact):
-        side = constant(side.value, like=np.zeros(1))
-    side = np.asarray(side, dtype=np.float64)
-    if side.ndim < 3:  # the same for the whole batch
-        side = np.broadcast_to(side, (count, *[1] * (2 - side.ndim), *side.shape))
-    return side
-
-
-def exact_entries(relation: Relation, like: Array) -> Iterator[tuple[Any, Any]]:
-    """The pairs (lhs, rhs) of one instance, in the number system of `like`."""
-    lhs, rhs = (_exact_side(side, like) for side in (relation.lhs, relation.rhs))
-    lhs, rhs = np.broadcast_arrays(lhs, rhs)
-    yield from zip(lhs.flat, rhs.flat, strict=True)
-
-
-def _exact_side(side: Any, like: Array) -> Array:
-    if isinstance(side, np.ndarray) and side.dtype == object:
-        return side
-    out = np.empty(np.shape(side), dtype=object)
-    flat = out.reshape(-1)
-    for index, entry in enumerate(np.asarray(side, dtype=object).flat):
-        value = entry.value if isinstance(entry, Exact) else entry
-        flat[index] = value if isinstance(value, (arb, fmpq)) else constant(value, like)
-    return out
-
-
 # ---- raw instances ----------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class Raw:
-    """Raw arrays of an instance, or of a batch of them: what engines draw and perturb, and what shrinking shrinks.
-
-    `arrays` maps "variable" or "variable.part" to an array (batches have one leading axis). `sizes` and `options` are
-    shared by the whole batch.
-    """
+class Instance:
+    """Raw arrays of one instance, by "variable" or "variable.part": what shrinking shrinks and the judge judges."""
 
     sizes: Mapping[str, int]
     options: Mapping[str, str]
     arrays: Mapping[str, Array]
-    count: int | None = None
-    """How many instances the batch has; None for a single instance."""
 
-    def take(self, indices: Array) -> Raw:
+    def batch(self) -> Batch:
+        """A batch of one."""
+        return Batch(self.sizes, self.options, {name: v[None] for name, v in self.arrays.items()}, 1)
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Raw arrays of `count` instances of the same sizes and options, along one leading axis: what engines draw."""
+
+    sizes: Mapping[str, int]
+    options: Mapping[str, str]
+    arrays: Mapping[str, Array]
+    count: int
+
+    def take(self, indices: Array) -> Batch:
         """The sub-batch at the given indices (or boolean mask)."""
         arrays = {name: values[indices] for name, values in self.arrays.items()}
         count = int(np.count_nonzero(indices)) if np.asarray(indices).dtype == bool else len(indices)
-        return dataclasses.replace(self, arrays=arrays, count=count)
+        return Batch(self.sizes, self.options, arrays, count)
 
-    def at(self, index: int) -> Raw:
+    def at(self, index: int) -> Instance:
         """One instance of the batch."""
-        return dataclasses.replace(self, arrays={name: v[index] for name, v in self.arrays.items()}, count=None)
+        return Instance(self.sizes, self.options, {name: v[index] for name, v in self.arrays.items()})
 
-    def batch(self) -> Raw:
-        """A batch of one, made of a single instance."""
-        return dataclasses.replace(self, arrays={name: v[None] for name, v in self.arrays.items()}, count=1)
+    def instances(self) -> Iterator[Instance]:
+        """Every instance in turn."""
+        return (self.at(index) for index in range(self.count))
+
+
+Raw = Instance | Batch
+
+
+def sealed(value: Any) -> Any:
+    """An object of a claim with its arrays read-only: a function that writes in place would change what others see."""
+    if isinstance(value, np.ndarray):
+        value = value.view()
+        value.flags.writeable = False
+    elif isinstance(value, (list, tuple)):
+        return type(value)(map(sealed, value))
+    elif dataclasses.is_dataclass(value) and not isinstance(value, type):
+        for entry in dataclasses.fields(value):
+            part = getattr(value, entry.name)
+            if isinstance(part, (np.ndarray, list, tuple)):
+                object.__setattr__(value, entry.name, sealed(part))
+    return value
 
 
 def _own(name: str, keys: Mapping[str, Any]) -> dict[str, Any]:
@@ -211,7 +126,19 @@ _SLACK_RELATIVE = 1e-9
 _SLACK_ABSOLUTE = 1e-12
 """How far a hypothesis may miss in float64 before its instance is discarded unjudged."""
 
-Hypothesis = Callable[..., Conjunction]
+Hypothesis = Callable[..., Relation]
+
+
+def _met(relation: Relation, count: int) -> tuple[Array, Array]:
+    """Which instances meet a hypothesis in float64, with slack for rounding (none where it is strict), and misses."""
+    met, missing = np.ones(count, dtype=bool), np.zeros(count)
+    for part in relation.relations if isinstance(relation, Every) else (relation,):
+        margin = part.margin(count)
+        strict = isinstance(part, Comparison) and part.is_strict
+        least = -(_SLACK_RELATIVE * margin.scale + _SLACK_ABSOLUTE)
+        met &= margin.slack > 0 if strict else margin.slack >= least
+        missing += np.maximum(-margin.relative, 0)
+    return met, missing
 
 
 @dataclass(frozen=True, repr=False)
@@ -223,12 +150,14 @@ class Claim:
 
     id: str
     over: Mapping[str, Domain]
-    conclusion: Callable[..., Conjunction]
+    conclusion: Callable[..., Relation]
     assuming: tuple[Hypothesis, ...] = ()
     sizes: Mapping[str, range] = field(default_factory=dict)
     source: str = ""
     expect: str = "holds"
     statement: str = ""
+    batched: bool | None = None
+    """Whether it may be evaluated on a batch; None: to be found out. False: it is written for one instance."""
     origin: Any = field(default=None, compare=False, repr=False)
     """What the claim can be built from again (a file, a modification); None where nothing but the object knows."""
 
@@ -290,54 +219,107 @@ class Claim:
     # -- evaluation
 
     def build(self, raw: Raw, system: NumberSystem = FLOAT64) -> dict[str, Any]:
-        """The objects of the claim's variables, in a number system."""
+        """The objects of the claim's variables, in a number system, made anew and read-only."""
         return {name: self.build_one(name, raw, system) for name in self.over}
 
     def build_one(self, name: str, raw: Raw, system: NumberSystem) -> Any:
         """The object of one variable, in a number system."""
         arrays = {part: system.array(values) for part, values in _own(name, raw.arrays).items()}
-        return self.over[name].build(arrays, _own(name, raw.options), raw.sizes)
+        return sealed(self.over[name].build(arrays, _own(name, raw.options), raw.sizes))
 
-    def hypotheses(self, objects: Mapping[str, Any]) -> Conjunction:
-        """The hypotheses, evaluated."""
+    def hypotheses(self, objects: Mapping[str, Any]) -> Relation:
+        """The hypotheses, evaluated; ClaimError where there are none."""
         return every(*(self._call(function, objects) for function in self.assuming))
 
-    def conclude(self, objects: Mapping[str, Any]) -> Conjunction:
+    def conclude(self, objects: Mapping[str, Any]) -> Relation:
         """The conclusion, evaluated."""
         return self._call(self.conclusion, objects)
 
-    def _call(self, function: Callable[..., Any], objects: Mapping[str, Any]) -> Conjunction:
-        result = function(**{name: objects[name] for name in _parameters(function)})
-        if not isinstance(result, (Relation, Every)) or not tuple(result):
+    def _call(self, function: Callable[..., Any], objects: Mapping[str, Any]) -> Relation:
+        with self._faults(function):
+            result = function(**{name: objects[name] for name in _parameters(function)})
+        if not isinstance(result, Relation):
             raise ClaimError(
                 f"claim {self.id}: {_place(function)} returned {type(result).__name__}, expected a relation "
                 "(at_most, at_least, less_than, more_than, equal or every)"
             )
         return result
 
-    def assess(self, raw: Raw) -> Assessment:
+    @contextmanager
+    def _faults(self, function: Callable[..., Any]) -> Iterator[None]:
+        """What a user's function raises, as an error of the claim with file and line.
+
+        Limits of a number system, values that do not exist, and Ctrl-C are passed on as they are.
+        """
+        try:
+            yield
+        except (ArithmeticLimit, DomainError, ClaimError, KeyboardInterrupt):
+            raise
+        except ZeroDivisionError as failure:
+            raise Undefined(f"{failure} in {_line_of(function, failure)}") from failure
+        except ForeignNumber as failure:
+            raise ClaimFault(f"claim {self.id}: {failure}") from failure
+        except BaseException as failure:
+            what = f"{type(failure).__name__}: {failure}" if str(failure) else type(failure).__name__
+            hint = ""
+            if isinstance(failure, ValueError) and "read-only" in str(failure):
+                hint = "; the objects of a claim are read-only: write t = 2 * t in place of t *= 2"
+            elif isinstance(failure, TypeError) and any(word in str(failure) for word in ("ufunc", "dtype('O')")):
+                hint = "; NumPy's function has no exact reading: use one of resstream.arithmetic"
+            raise ClaimFault(f"claim {self.id}: {_line_of(function, failure)} raised {what}{hint}") from failure
+
+    def assess(self, raw: Batch) -> Assessment:
         """A batch evaluated in float64: which instances met the hypotheses, and how far each is from a violation.
 
         The hypotheses are filtered with slack, since rounding may hide that they hold; a judge certifies them. The
         conclusion is evaluated only where they hold, as it may have no meaning elsewhere.
         """
-        if raw.count is None:
-            raise ClaimError(f"claim {self.id}: margins are taken of batches, got a single instance: use raw.batch()")
+        if not isinstance(raw, Batch):
+            raise ClaimError(
+                f"claim {self.id}: margins are taken of batches, got {type(raw).__name__}: use raw.batch()"
+            )
+        if self.batched is False:
+            return self._assess_singly(raw)
         with FLOAT64.working():
-            objects = self.build(raw)
             met, missing = np.ones(raw.count, dtype=bool), np.zeros(raw.count)
-            for relation in self.hypotheses(objects) if self.assuming else ():
-                margin = float_margin(relation, raw.count)
-                met &= margin.slack >= -(_SLACK_RELATIVE * margin.scale + _SLACK_ABSOLUTE)
-                missing += np.maximum(-margin.relative, 0)
-            if not met.any():
-                return Assessment(met, missing, Margin(np.zeros(0), np.zeros(0)))
-            if not met.all():
-                raw = raw.take(met)
+            if self.assuming:
                 objects = self.build(raw)
-            return Assessment(met, missing, float_margin(self.conclude(objects), int(np.count_nonzero(met))))
+                for function in self.assuming:
+                    its_met, its_missing = _met(self._call(function, objects), raw.count)
+                    met &= its_met
+                    missing += its_missing
+                if not met.any():
+                    return Assessment(met, missing, Margin(np.zeros(0), np.zeros(0)))
+                if not met.all():
+                    raw = raw.take(met)
+            return Assessment(met, missing, self.conclude(self.build(raw)).margin(raw.count))
 
-    def margin(self, raw: Raw) -> tuple[Array, Margin]:
+    def _assess_singly(self, raw: Batch) -> Assessment:
+        """The same, one instance at a time, without leading axes. Where a value does not exist the margin is NaN."""
+        found = []
+        for instance in raw.instances():
+            try:
+                found.append(self._assess_one(instance))
+            except (DomainError, ArithmeticLimit, ArithmeticError):
+                found.append((True, 0.0, np.nan, np.nan))
+        met = np.array([one[0] for one in found], dtype=bool)
+        slack, scale = (np.array([one[k] for one in found if one[0]], dtype=float) for k in (2, 3))
+        return Assessment(met, np.array([one[1] for one in found]), Margin(slack, scale))
+
+    def _assess_one(self, raw: Instance) -> tuple[bool, float, float, float]:
+        """Whether one instance met the hypotheses, by how much it missed them, and its margin's slack and scale."""
+        missing = 0.0
+        with FLOAT64.working():
+            for function in self.assuming:
+                relation = self._call(function, self.build(raw))
+                met, missed = _met(relation, 1)
+                missing += float(missed[0])
+                if not met[0]:
+                    return False, missing, np.nan, np.nan
+            margin = self.conclude(self.build(raw)).margin(1)
+        return True, missing, float(margin.slack[0]), float(margin.scale[0])
+
+    def margin(self, raw: Batch) -> tuple[Array, Margin]:
         """Which instances of a batch met the hypotheses (bool, (count,)), and the float64 margins of those."""
         assessment = self.assess(raw)
         return assessment.met, assessment.conclusion
@@ -391,7 +373,7 @@ class Claim:
 
 def _with_sides(
     claim: Claim, lhs: Callable[..., Any] | None, rhs: Callable[..., Any] | None
-) -> Callable[..., Conjunction]:
+) -> Callable[..., Relation]:
     for side in (lhs, rhs):
         for name in _parameters(side) if side else ():
             if name not in claim.over and name not in ("lhs", "rhs"):
@@ -399,31 +381,22 @@ def _with_sides(
                     f"claim {claim.id}: a new side uses {name!r}, expected lhs, rhs or one of {list(claim.over)}"
                 )
 
-    def conclusion(**objects: Any) -> Conjunction:
+    def conclusion(**objects: Any) -> Relation:
         before = claim.conclude(objects)
-        if not isinstance(before, Relation):
+        if not isinstance(before, Comparison):
             raise ClaimError(f"claim {claim.id} states several relations, so lhs= and rhs= cannot replace a side of it")
-        left, kind, right = before.stated
+        left, _, right = before.stated
         scope = {**objects, "lhs": left, "rhs": right}
         new_left, new_right = (
             side(**{name: scope[name] for name in _parameters(side)}) if side else old
             for side, old in ((lhs, left), (rhs, right))
         )
-        return _MAKERS[kind](new_left, new_right)
+        return before.with_stated(new_left, new_right)
 
     conclusion.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
         [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY) for name in claim.over]
     )
     return conclusion
-
-
-_MAKERS: dict[str, Callable[[Any, Any], Relation]] = {
-    "<=": at_most,
-    ">=": at_least,
-    "<": less_than,
-    ">": more_than,
-    "==": equal,
-}
 
 
 def claim(
@@ -434,13 +407,15 @@ def claim(
     assuming: Sequence[Hypothesis] = (),
     sizes: Mapping[str, range] | None = None,
     expect: str = "holds",
-) -> Callable[[Callable[..., Conjunction]], Claim]:
+    batched: bool | None = None,
+) -> Callable[[Callable[..., Relation]], Claim]:
     """Decorator that makes a `Claim` of a function of the variables named in `over` that returns a relation.
 
-    The function's docstring is the statement. Sizes without a range run over 1..6.
+    The function's docstring is the statement. Sizes without a range run over 1..6. batched=False: the function is
+    written for one instance, without leading axes (found out where nothing is said).
     """
 
-    def decorate(function: Callable[..., Conjunction]) -> Claim:
+    def decorate(function: Callable[..., Relation]) -> Claim:
         return Claim(
             id=id,
             over=dict(over),
@@ -449,6 +424,7 @@ def claim(
             sizes=dict(sizes or {}),
             source=source,
             expect=expect,
+            batched=batched,
             statement=inspect.cleandoc(function.__doc__ or ""),
         )
 
@@ -472,6 +448,16 @@ def _place(function: Callable[..., Any]) -> str:
     return f"{name} ({code.co_filename}, line {code.co_firstlineno})" if code else name
 
 
+def _line_of(function: Callable[..., Any], failure: BaseException) -> str:
+    """The innermost line of the file of a claim's function that a failure went through."""
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    frames = traceback.extract_tb(failure.__traceback__)
+    own = [frame for frame in frames if code is not None and frame.filename == code.co_filename]
+    if not own:
+        return _place(function)
+    return f"line {own[-1].lineno} of {Path(own[-1].filename).name}"
+
+
 def _size_names(domain: Domain) -> set[str]:
     """The names among a domain's sizes (fields that are strings or domains, never options)."""
     names: set[str] = set()
@@ -485,10 +471,17 @@ def _size_names(domain: Domain) -> set[str]:
 
 
 __all__ = [
+    "AnyOf",
     "Assessment",
+    "AtMost",
+    "Batch",
     "Claim",
-    "Conjunction",
+    "Comparison",
+    "Differ",
+    "Equal",
     "Every",
+    "Instance",
+    "Less",
     "Margin",
     "Raw",
     "Relation",

@@ -13,8 +13,24 @@ class DomainError(ResstreamError):
     """A value lies outside the set on which a function is defined."""
 
 
+class Undefined(DomainError):
+    """A value that is asked for does not exist: a quotient by zero, the root of a negative number."""
+
+
+class ForeignNumber(ResstreamError):
+    """A number or a function that has no exact reading meets exact numbers: a float that is not whole, `np.exp`."""
+
+
 class ClaimError(ResstreamError):
     """A claim is badly stated: unknown id, missing domain, or no relation returned."""
+
+
+class ClaimFault(ClaimError):
+    """Evaluating a claim raised what is no limit of a number system: the fault is in the claim's own functions."""
+
+
+class NotDeterministic(ClaimFault):
+    """A claim answered differently when it was asked again at the same instance."""
 
 
 class ArithmeticLimit(ResstreamError):
@@ -26,11 +42,15 @@ class NotExact(ArithmeticLimit):
 
 
 class NotExpressible(ArithmeticLimit):
-    """The SMT reading has no words for a function; the message is its name."""
+    """The reading (of expressions, of a solver) has no words for what is asked; the message names it."""
 
 
 class Undecided(ArithmeticLimit):
     """The enclosures overlap, so the answer needs more precision."""
+
+
+class Unbounded(Undecided):
+    """An enclosure has grown to the whole line."""
 
 
 class TrainingError(ResstreamError):

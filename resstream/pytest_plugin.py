@@ -14,7 +14,7 @@ import pytest
 # This module is imported by every pytest run beside an installed resstream, so the rest of it is imported when needed.
 if TYPE_CHECKING:
     from resstream.claim import Claim
-    from resstream.falsify.search import Verdict
+    from resstream.falsify.verdict import Verdict
 
 BUDGET = 20_000
 

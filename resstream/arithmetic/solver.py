@@ -6,15 +6,20 @@ b != 0, a root s of a has s >= 0 and s^2 = a, a maximum m is at least each of it
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from flint import fmpq
 
-from resstream.arithmetic import Array, Unknown, to_fmpq
+from resstream.arithmetic.entries import Entry, NoValue, place
+from resstream.arithmetic.literals import to_fmpq
+from resstream.arithmetic.obligations import NONNEGATIVE, NONZERO, note
 from resstream.errors import NotExpressible
+
+Array = np.ndarray[Any, Any]
 
 Monomial = tuple[int, ...]
 """The numbers of its unknowns in ascending order, with repeats."""
@@ -150,7 +155,9 @@ class Choice:
 
 
 class Formula:
-    """The unknowns of one goal, and what is known of them."""
+    """The unknowns of one goal, and what is known of them: the number system of the goal."""
+
+    name = "solver"
 
     def __init__(self) -> None:
         self.conditions: list[Condition] = []
@@ -159,13 +166,26 @@ class Formula:
         self.made_of: dict[int, set[int]] = {}
         """For every unknown the fresh ones that it depends on (itself, if it is fresh)."""
 
+    def array(self, values: Any) -> Array:
+        """Known numbers (any shape) as entries."""
+        values = np.asarray(values, dtype=object)
+        entries = np.empty(values.shape, dtype=object)
+        for index in np.ndindex(values.shape):
+            entries[index] = SolverEntry(self, number(values[index]))
+        return entries
+
+    @contextmanager
+    def working(self) -> Iterator[None]:
+        """Where the entries are computed with: anywhere."""
+        yield
+
     def fresh(self, shape: tuple[int, ...], depends_on: set[int] | None = None) -> Array:
         """An array of unknown reals."""
         entries = np.empty(shape, dtype=object)
         for index in np.ndindex(shape):
             unknown = len(self.made_of)
             self.made_of[unknown] = {unknown} if depends_on is None else depends_on
-            entries[index] = Entry(self, variable(unknown))
+            entries[index] = SolverEntry(self, variable(unknown))
         return entries
 
     def fresh_whole(self, shape: tuple[int, ...], low: int, high: int) -> Array:
@@ -185,83 +205,62 @@ class Formula:
         """The fresh unknowns on which some unknowns depend."""
         return set().union(*(self.made_of[unknown] for unknown in unknowns))
 
-    def maximum(self, alternatives: tuple[Polynomial, ...]) -> Entry:
+    def maximum(self, alternatives: tuple[Polynomial, ...]) -> SolverEntry:
         """The largest of some polynomials."""
         base = self.base(u for polynomial in alternatives for u in polynomial.unknowns())
-        entry: Entry = self.fresh((), base).item()
+        entry: SolverEntry = self.fresh((), base).item()
         (unknown,) = entry.polynomial.unknowns()
         self.choices[unknown] = Choice(unknown, alternatives)
         return entry
 
 
-class Entry(Unknown):
-    """One entry of an array in the SMT reading."""
+class SolverEntry(Entry):
+    """A polynomial in the unknowns of a formula. A branch on a value that is not known raises NotExpressible."""
 
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("formula", "polynomial")
 
     def __init__(self, formula: Formula, polynomial: Polynomial) -> None:
         self.formula = formula
         self.polynomial = polynomial
 
-    def of(self, value: fmpq) -> Entry:
-        return Entry(self.formula, number(value))
+    def __repr__(self) -> str:
+        known = self.polynomial.known()
+        return "an unknown" if known is None else str(known)
 
-    def _other(self, other: Any) -> Entry:
-        return other if isinstance(other, Entry) else Entry(self.formula, number(other))
+    def of(self, value: fmpq) -> SolverEntry:
+        return SolverEntry(self.formula, number(value))
 
-    def __add__(self, other: Any) -> Entry:
-        if isinstance(other, np.ndarray):
-            return NotImplemented  # NumPy goes through its entries
-        return Entry(self.formula, self.polynomial + self._other(other).polynomial)
+    def _fresh(self, *polynomials: Polynomial) -> SolverEntry:
+        """A new unknown that depends on some polynomials."""
+        base = self.formula.base(u for polynomial in polynomials for u in polynomial.unknowns())
+        entry: SolverEntry = self.formula.fresh((), base).item()
+        return entry
 
-    def __sub__(self, other: Any) -> Entry:
-        if isinstance(other, np.ndarray):
-            return NotImplemented
-        return Entry(self.formula, self.polynomial - self._other(other).polynomial)
+    def plus(self, other: Any) -> SolverEntry:
+        return SolverEntry(self.formula, self.polynomial + other.polynomial)
 
-    def __mul__(self, other: Any) -> Entry:
-        if isinstance(other, np.ndarray):
-            return NotImplemented
-        return Entry(self.formula, self.polynomial * self._other(other).polynomial)
+    def times(self, other: Any) -> SolverEntry:
+        return SolverEntry(self.formula, self.polynomial * other.polynomial)
 
-    __radd__, __rmul__ = __add__, __mul__
+    def negative(self) -> SolverEntry:
+        return SolverEntry(self.formula, -self.polynomial)
 
-    def __rsub__(self, other: Any) -> Entry:
-        return self._other(other) - self
-
-    def __neg__(self) -> Entry:
-        return Entry(self.formula, -self.polynomial)
-
-    def __truediv__(self, other: Any) -> Entry:
-        if isinstance(other, np.ndarray):
-            return NotImplemented
-        divisor = self._other(other).polynomial
-        value = divisor.known()
+    def over(self, other: Any) -> Entry:
+        """A quotient is an unknown q with q b = a; that b is not zero is noted, to be proved."""
+        value = other.polynomial.known()
         if value is not None:
-            return Entry(self.formula, self.polynomial.times(1 / value))
-        quotient: Entry = self.formula.fresh(
-            (), self.formula.base(self.polynomial.unknowns() | divisor.unknowns())
-        ).item()
+            if value == 0:
+                return NoValue("division by zero", True)
+            return SolverEntry(self.formula, self.polynomial.times(1 / value))
+        note(other, NONZERO, f"divisor in {place()}")
+        quotient = self._fresh(self.polynomial, other.polynomial)
         self.formula.conditions += [
-            Condition(divisor, "!="),
-            Condition(quotient.polynomial * divisor - self.polynomial, "=="),
+            Condition(other.polynomial, "!="),
+            Condition(quotient.polynomial * other.polynomial - self.polynomial, "=="),
         ]
         return quotient
 
-    def __rtruediv__(self, other: Any) -> Entry:
-        return self._other(other) / self
-
-    def __pow__(self, power: int) -> Entry:
-        result = self.of(fmpq(1))
-        for _ in range(power):
-            result = result * self
-        return result
-
-    def __abs__(self) -> Entry:
-        return self.larger(-self)
-
-    def larger(self, other: Any) -> Entry:
-        other = self._other(other)
+    def larger(self, other: Any) -> SolverEntry:
         first, second = self.polynomial.known(), other.polynomial.known()
         if first is not None and second is not None:
             return self.of(max(first, second))
@@ -277,39 +276,46 @@ class Entry(Unknown):
                 return self.formula.choices[monomial[0]].alternatives
         return (self.polynomial,)
 
-    def sqrt(self) -> Entry:
+    def square_root(self) -> Entry:
+        value = self.polynomial.known()
+        if value is not None and value < 0:
+            return NoValue(f"square root of {value}", True)
         roots = [root_of_square(alternative) for alternative in self._alternatives()]
         if all(root is not None for root in roots):
             # The root of a largest square is the largest absolute value.
             return self.formula.maximum(tuple(side for root in roots if root is not None for side in (root, -root)))
-        root: Entry = self.formula.fresh((), self.formula.base(self.polynomial.unknowns())).item()
+        note(self, NONNEGATIVE, f"radicand in {place()}")
+        root = self._fresh(self.polynomial)
         self.formula.conditions += [
             Condition(root.polynomial, ">="),
             Condition(root.polynomial * root.polynomial - self.polynomial, "=="),
         ]
         return root
 
-    def _less(self, other: Any) -> fmpq:
+    def _difference(self, other: Any) -> fmpq:
         """The known difference to another entry."""
-        value = (self.polynomial - self._other(other).polynomial).known()
+        value = (self.polynomial - other.polynomial).known()
         if value is None:
             raise NotExpressible("a branch on the values")
         return value
 
-    def __lt__(self, other: Any) -> bool:
-        return bool(self._less(other) < 0)
+    def below(self, other: Any) -> bool | None:
+        return bool(self._difference(other) < 0)
 
-    def __le__(self, other: Any) -> bool:
-        return bool(self._less(other) <= 0)
+    def same(self, other: Any) -> bool | None:
+        return bool(self._difference(other) == 0)
 
-    def __gt__(self, other: Any) -> bool:
-        return bool(self._less(other) > 0)
+    def exponential(self) -> Entry:
+        raise NotExpressible("exp")
 
-    def __ge__(self, other: Any) -> bool:
-        return bool(self._less(other) >= 0)
+    def logarithm(self) -> Entry:
+        raise NotExpressible("log")
 
-    def __eq__(self, other: Any) -> bool:
-        return bool(self._less(other) == 0)
+    def cosine(self) -> Entry:
+        raise NotExpressible("cos")
 
-    def __ne__(self, other: Any) -> bool:
-        return bool(self._less(other) != 0)
+    def sine(self) -> Entry:
+        raise NotExpressible("sin")
+
+    def hyperbolic_tangent(self) -> Entry:
+        raise NotExpressible("tanh")

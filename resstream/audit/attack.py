@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from resstream.claim import Claim
-from resstream.falsify.search import FLOOR, Verdict, budget_plan, search
+from resstream.falsify.search import FLOOR, budget_plan, search
+from resstream.falsify.verdict import Verdict
 
 
 def searched(claim: Claim, budget: int, seed: int, floor: int = FLOOR) -> Verdict:

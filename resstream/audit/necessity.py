@@ -12,11 +12,11 @@ import numpy as np
 
 from resstream.arithmetic import exact
 from resstream.audit import restate
-from resstream.claim import Claim, Conjunction, Hypothesis, at_most, every
+from resstream.claim import Batch, Claim, Hypothesis, Relation, at_most, every
 from resstream.errors import ResstreamError
 from resstream.falsify import corners, judge
 from resstream.falsify.counterexample import Counterexample
-from resstream.falsify.search import Verdict
+from resstream.falsify.verdict import Verdict
 
 Attack = Callable[[Claim], Verdict]
 """The search that a claim is put to, with its budget, seed and time limit."""
@@ -102,7 +102,7 @@ def necessity(claim: Claim, attack: Attack, thorough: Attack) -> Iterator[Varian
 def _is_thin(claim: Claim, hypothesis: Hypothesis) -> bool:
     """Whether a hypothesis keeps out equalities only, which a search meets by luck."""
     relations = restate.relations_of(dataclasses.replace(claim, conclusion=hypothesis, assuming=()))
-    return bool(relations) and all(relation.kind == "<" for relation in relations)
+    return bool(relations) and all(relation.is_strict for relation in relations)
 
 
 def _at_zero(change: str, claim: Claim, name: str) -> Variant | None:
@@ -111,9 +111,9 @@ def _at_zero(change: str, claim: Claim, name: str) -> Variant | None:
     for shape in corners.shapes(claim)[:SHAPES]:
         raw = corners.corner_batch(claim, shape, rng, INSTANCES)
         zeros = {key: 0 * x if key.partition(".")[0] == name else x for key, x in raw.arrays.items()}
-        for index in range(raw.count or 0):
+        for index in range(raw.count):
             try:
-                outcome = judge.judge(claim, dataclasses.replace(raw, arrays=zeros).at(index)).outcome
+                outcome = judge.judge(claim, Batch(raw.sizes, raw.options, zeros, raw.count).at(index)).outcome
             except (ResstreamError, ZeroDivisionError) as refused:
                 return Variant(change, MEANINGLESS, 0, str(refused))
             if outcome == judge.UNDECIDED:
@@ -124,9 +124,9 @@ def _at_zero(change: str, claim: Claim, name: str) -> Variant | None:
 def _reversed(hypothesis: Hypothesis) -> Hypothesis:
     """The hypothesis with every inequality the other way round."""
 
-    def reverse(**objects: Any) -> Conjunction:
+    def reverse(**objects: Any) -> Relation:
         relations = hypothesis(**objects)
-        return every(*(at_most(r.rhs, r.lhs) if r.kind != "==" else r for r in relations))
+        return every(*(at_most(r.rhs, r.lhs) if not r.is_equality else r for r in relations))
 
     reverse.__signature__ = inspect.signature(hypothesis)  # type: ignore[attr-defined]
     return reverse
@@ -145,7 +145,7 @@ def strengthened(claim: Claim, attack: Attack) -> Iterator[Variant]:
     Factors are tried from the smallest on: what survives a factor survives every larger one.
     """
     relations = restate.relations_of(claim)
-    if not relations or any(relation.kind == "==" for relation in relations):
+    if not relations or any(relation.is_equality for relation in relations):
         return
     survivor: Variant | None = None
     variants = []
@@ -158,6 +158,6 @@ def strengthened(claim: Claim, attack: Attack) -> Iterator[Variant]:
             variant = Variant(change, SURVIVED, survivor.instances, "as a smaller factor survives")
         variants.append(variant)
     yield from reversed(variants)
-    if any(relation.kind == "<=" for relation in relations):
+    if any(not relation.is_strict for relation in relations):
         yield tried("strict inequality", restate.strict(claim), attack)
     yield tried("equality", restate.equality(claim), attack)

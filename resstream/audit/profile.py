@@ -21,7 +21,7 @@ from resstream import claim as claim_module
 from resstream.arithmetic import FLOAT64, Array, exp, square, tanh
 from resstream.audit.attack import searched
 from resstream.audit.restate import restated
-from resstream.claim import Claim, Conjunction, Raw, at_most
+from resstream.claim import Batch, Claim, Instance, Relation, at_most
 from resstream.falsify import engines
 
 BATCHES = 64
@@ -136,7 +136,9 @@ def _instrumented(function: Callable[..., Any]) -> Callable[..., Any] | None:
 # ---- the sample -------------------------------------------------------------
 
 
-def profile(claim: Claim, index: int, seed: int = 0, extremal: Raw | None = None, budget: int = CHECKED) -> Profile:
+def profile(
+    claim: Claim, index: int, seed: int = 0, extremal: Instance | None = None, budget: int = CHECKED
+) -> Profile:
     """How the sides of one relation of a claim depend on its quantities, and a sharper bound where one is found."""
     quantities = Quantities(claim)
     names, columns = _sample(claim, index, quantities, seed, extremal)
@@ -168,14 +170,14 @@ def profile(claim: Claim, index: int, seed: int = 0, extremal: Raw | None = None
 def _put_in_place(claim: Claim, index: int, quantities: Quantities, form: str, quantity: str) -> Claim:
     """The claim that the left side is at most a form of a quantity."""
 
-    def change(relations: Conjunction, objects: Mapping[str, Any]) -> Conjunction:
+    def change(relations: Relation, objects: Mapping[str, Any]) -> Relation:
         return at_most(list(relations)[index].lhs, FORMS[form](quantities.of(objects)[quantity]))
 
     return restated(claim, "sharper", change)
 
 
 def _sample(
-    claim: Claim, index: int, quantities: Quantities, seed: int, extremal: Raw | None
+    claim: Claim, index: int, quantities: Quantities, seed: int, extremal: Instance | None
 ) -> tuple[list[str], Array]:
     """Names and values, a row an instance: the quantities, "lhs" and "rhs" (where these are single numbers)."""
     rng = np.random.default_rng([seed, *claim.seed_words(), 11])
@@ -206,7 +208,7 @@ def _sample(
     return names, np.concatenate(rows) if rows else np.zeros((0, len(names)))
 
 
-def _scaled(claim: Claim, extremal: Raw) -> list[Raw]:
+def _scaled(claim: Claim, extremal: Instance) -> list[Batch]:
     """The extremal instance with one variable's raw numbers, or all of them, scaled by powers of the root of two."""
     factors = 2.0 ** np.arange(-12, 8.5, 0.5)
     floats = {name: np.asarray(values, dtype=float) for name, values in extremal.arrays.items()}
@@ -221,7 +223,7 @@ def _scaled(claim: Claim, extremal: Raw) -> list[Raw]:
             else np.repeat(values[None], len(factors), axis=0)
             for name, values in floats.items()
         }
-        out.append(Raw(extremal.sizes, extremal.options, arrays, len(factors)))
+        out.append(Batch(extremal.sizes, extremal.options, arrays, len(factors)))
     return out
 
 

@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 
 from resstream.arithmetic import FLOAT64, Exact, absolute, constant
-from resstream.claim import Claim, Conjunction, Raw, Relation, at_most, equal, every, less_than
+from resstream.claim import Batch, Claim, Comparison, Relation, at_most, equal, every, less_than
 from resstream.errors import ArithmeticLimit, DomainError
 from resstream.falsify import engines
 
 
-def restated(claim: Claim, suffix: str, change: Callable[[Conjunction, Mapping[str, Any]], Conjunction]) -> Claim:
+def restated(claim: Claim, suffix: str, change: Callable[[Relation, Mapping[str, Any]], Relation]) -> Claim:
     """The claim with another conclusion, made by `change` of its own and of the objects."""
 
-    def conclusion(**objects: Any) -> Conjunction:
+    def conclusion(**objects: Any) -> Relation:
         return change(claim.conclude(objects), objects)
 
     parameters = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY) for name in claim.over]
@@ -26,13 +26,15 @@ def restated(claim: Claim, suffix: str, change: Callable[[Conjunction, Mapping[s
     return dataclasses.replace(claim, id=f"{claim.id}+{suffix}", conclusion=conclusion, expect="holds", origin=None)
 
 
-def relations_of(claim: Claim) -> list[Relation]:
+def relations_of(claim: Claim) -> list[Comparison]:
     """The relations of the conclusion, at an instance of the smallest sizes; none where that cannot be evaluated."""
     rng = np.random.default_rng(0)
     sizes = {name: min(values) for name, values in claim.size_ranges().items()}
     options = {name: values[0] for name, values in claim.option_values().items()}
     for _ in range(8):
-        raw = Raw(sizes, options, {name: part.draw(rng, 16) for name, part in claim.parts(sizes, options).items()}, 16)
+        raw = Batch(
+            sizes, options, {name: part.draw(rng, 16) for name, part in claim.parts(sizes, options).items()}, 16
+        )
         with FLOAT64.working():
             try:
                 return list(claim.conclude(claim.build(raw)))
@@ -66,7 +68,7 @@ def with_margin(claim: Claim, margin: Exact) -> Claim:
     sign it says that lhs <= c rhs (that rhs <= c lhs, for negative ones).
     """
 
-    def change(relations: Conjunction, _: Mapping[str, Any]) -> Conjunction:
+    def change(relations: Relation, _: Mapping[str, Any]) -> Relation:
         changed = []
         for relation in relations:
             lhs, rhs = _parts(relation.lhs, relation.rhs)
@@ -79,7 +81,7 @@ def with_margin(claim: Claim, margin: Exact) -> Claim:
 def with_factor(claim: Claim, factor: Exact) -> Claim:
     """The claim with the larger side of every inequality made smaller by a factor below one: lhs <= factor * rhs."""
 
-    def change(relations: Conjunction, _: Mapping[str, Any]) -> Conjunction:
+    def change(relations: Relation, _: Mapping[str, Any]) -> Relation:
         return every(*(dataclasses.replace(relation, rhs=factor * relation.rhs) for relation in relations))
 
     return restated(claim, "factor", change)

@@ -11,7 +11,6 @@ from multiprocessing.connection import Connection
 from resstream.audit import failures as failing
 from resstream.audit import necessity as needs
 from resstream.audit import profile as profiles
-from resstream.audit import prove as proofs
 from resstream.audit import restate
 from resstream.audit import sample as samples
 from resstream.audit import sharpness as sharp
@@ -19,12 +18,13 @@ from resstream.audit.attack import heeded
 from resstream.audit.failures import FailureMap
 from resstream.audit.necessity import Variant
 from resstream.audit.profile import Profile
-from resstream.audit.prove import Goal
 from resstream.audit.sample import Sample
 from resstream.audit.sharpness import Sharpness
 from resstream.claim import Claim
 from resstream.falsify import falsify, pool
-from resstream.falsify.search import Verdict
+from resstream.falsify.verdict import Verdict
+from resstream.prove import goals as proofs
+from resstream.prove.goals import Goal
 
 BUDGET = 40_000
 """Evaluations of the search for a counterexample; the other questions have a share of it."""
@@ -232,9 +232,9 @@ def _ask_of_survivor(run: _Run) -> None:
         if there_is_time:
             relations = restate.relations_of(claim)
             for index, relation in enumerate(relations):
-                if relation.kind == "==":
+                if relation.is_equality:
                     continue
-                part = _part(run, index, len(relations), relation.shown or relation.kind)
+                part = _part(run, index, len(relations), relation.shown)
                 run.keep(parts=(*run.audit.parts, part))
     with run.stage("necessity") as there_is_time:
         if there_is_time:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from flint import arb
 
-from resstream.arithmetic import FLOAT64, Array, Ball, NumberSystem
-from resstream.claim import Claim, Raw, exact_entries
+from resstream.arithmetic import FLOAT64, Ball, BallEntry, Exact, to_float
+from resstream.claim import Claim, Comparison, Instance
 from resstream.falsify import engines
 from resstream.falsify.search import NEAR
 
@@ -91,20 +91,25 @@ def sample(claim: Claim, seed: int = 0, left: Callable[[], float] = lambda: floa
     return Sample(instances, discarded, tuple(int(c) for c in counts), zeros, honesty)
 
 
-def _distances(claim: Claim, raw: Raw) -> Iterator[float]:
+def _distances(claim: Claim, raw: Instance) -> Iterator[float]:
     """How far the float64 margin of every entry is from its ball, in ulps of the larger side; infinite against zero."""
     ball = Ball(PRECISION)
     try:
-        floats = _margins(claim, raw, FLOAT64)
+        with FLOAT64.working():
+            floats = [pair for relation in claim.conclude(claim.build(raw)) for pair in _floats(relation)]
         with ball.working():
-            balls = _margins(claim, raw, ball)
+            objects = claim.build(raw, ball)
+            balls = [pair for relation in claim.conclude(objects) for pair in relation.pairs(ball)]
     except (ValueError, ArithmeticError):
         return
     for (lhs, rhs), (true_lhs, true_rhs) in zip(floats, balls, strict=True):
+        if not isinstance(true_lhs, BallEntry) or not isinstance(true_rhs, BallEntry):
+            continue
+        left, right = true_lhs.value, true_rhs.value
         with ball.working():
-            error = abs((arb(rhs) - arb(lhs)) - (true_rhs - true_lhs))
-            vanish = true_lhs.contains(0) and true_rhs.contains(0)
-            unit = EPS * max(float(abs(true_lhs).mid()), float(abs(true_rhs).mid()))
+            error = abs((arb(rhs) - arb(lhs)) - (right - left))
+            vanish = left.contains(0) and right.contains(0)
+            unit = EPS * max(float(abs(left).mid()), float(abs(right).mid()))
         distance = float(error.mid())
         if not vanish and unit > 0:
             yield distance / unit
@@ -112,10 +117,7 @@ def _distances(claim: Claim, raw: Raw) -> Iterator[float]:
             yield float("inf")
 
 
-def _margins(claim: Claim, raw: Raw, system: NumberSystem) -> list[tuple[arb, arb]]:
-    with system.working():
-        objects = claim.build(raw, system)
-        like: Array = Ball(PRECISION).array([0])
-        return [
-            (arb(lhs), arb(rhs)) for relation in claim.conclude(objects) for lhs, rhs in exact_entries(relation, like)
-        ]
+def _floats(relation: Comparison) -> Iterator[tuple[float, float]]:
+    sides = (to_float(side) if isinstance(side, Exact) else side for side in (relation.lhs, relation.rhs))
+    lhs, rhs = np.broadcast_arrays(*(np.asarray(side, dtype=float) for side in sides))
+    yield from zip(lhs.flat, rhs.flat, strict=True)

@@ -18,9 +18,9 @@ import numpy as np
 from resstream.arithmetic import Array, exact
 from resstream.audit import restate
 from resstream.audit.attack import searched
-from resstream.claim import Claim, Margin, Raw
+from resstream.claim import Batch, Claim, Instance, Margin
 from resstream.falsify import climb, corners, engines, judge
-from resstream.falsify.counterexample import Counterexample
+from resstream.falsify.counterexample import Exhibit
 from resstream.falsify.search import scores_of
 from resstream.falsify.shrink import Shrinker
 
@@ -58,7 +58,7 @@ class Sharpness:
     ratio: float
     gap: float = 0.0
     """One minus the ratio, which may be too near to one to be told from it."""
-    extremal: Counterexample | None = None
+    extremal: Exhibit | None = None
     directions: tuple[str, ...] = ()
     by_size: Mapping[str, Mapping[int, float]] = field(default_factory=dict)
     evaluations: int = 0
@@ -102,15 +102,15 @@ class _Record:
         self.seed = seed
         self.left = left
         self.evaluations = 0
-        self.found: list[tuple[float, Raw]] = []
+        self.found: list[tuple[float, Instance]] = []
         self.by_size: dict[str, dict[int, float]] = {}
 
-    def show(self, raw: Raw) -> Array:
+    def show(self, raw: Batch) -> Array:
         """Score a batch for the climb: the margin, where it says something."""
         if self.left() <= 0:
             raise _TimeIsUp
-        scores = np.full(raw.count or 0, 4.0)
-        self.evaluations += raw.count or 0
+        scores = np.full(raw.count, 4.0)
+        self.evaluations += raw.count
         try:
             assessment = self.claim.assess(raw)
         except (ArithmeticError, ValueError):  # a batch outside of where the claim can be evaluated is of no use here
@@ -126,9 +126,9 @@ class _Record:
                 values[size] = max(values.get(size, 0.0), float(ratio_of(scores[best])))
         return scores
 
-    def best(self) -> list[tuple[float, Raw]]:
+    def best(self) -> list[tuple[float, Instance]]:
         """The best instances, smallest shapes first among equals, no two of one shape and margin."""
-        seen: dict[Any, tuple[float, Raw]] = {}
+        seen: dict[Any, tuple[float, Instance]] = {}
         ordered = sorted(self.found, key=lambda pair: (pair[0], sum(pair[1].sizes.values())))
         for margin, raw in ordered:
             seen.setdefault((margin, *raw.sizes.values(), *raw.options.values()), (margin, raw))
@@ -153,7 +153,7 @@ def sharpness(
     if not judged:
         return _without_ratio(claim, record)
     margin, raw, judgement = min(judged, key=lambda entry: (max(entry[0], 0), sum(entry[1].sizes.values())))
-    extremal = _simplified(claim, margin, raw, left) or Counterexample(claim, raw, judgement, seed, "climb")
+    extremal = _simplified(claim, margin, raw, left) or Exhibit(claim, raw, judgement, seed, "climb")
     attained = is_attained(extremal)
     margin = max(extremal.judgement.margin, 0.0)
     status = ATTAINED if attained else NEARLY if ratio_of(margin) > 1 - APPROACHED else LOOSE
@@ -163,13 +163,13 @@ def sharpness(
     return Sharpness(status, ratio, gap, extremal, directions, record.by_size, record.evaluations)
 
 
-def is_attained(extremal: Counterexample) -> bool:
+def is_attained(extremal: Exhibit) -> bool:
     """Whether the sides are equal at an instance (to 2^-100 of their size, where they are irrational)."""
     judgement = extremal.judgement
     return judgement.outcome == judge.TIED or judgement.margin == 0
 
 
-def _judged(claim: Claim, raw: Raw) -> judge.Judgement | None:
+def _judged(claim: Claim, raw: Instance) -> judge.Judgement | None:
     """What an instance is, if its sides say something there and it is no counterexample."""
     try:
         if judge.judge(restate.with_margin(claim, exact(1, 1)), raw).outcome != judge.VIOLATED:
@@ -187,10 +187,10 @@ def _without_ratio(claim: Claim, record: _Record) -> Sharpness:
     return Sharpness(status, 0.0, by_size=record.by_size, evaluations=record.evaluations)
 
 
-def _simplified(claim: Claim, margin: float, raw: Raw, left: Callable[[], float]) -> Counterexample | None:
+def _simplified(claim: Claim, margin: float, raw: Instance, left: Callable[[], float]) -> Exhibit | None:
     """The extremal instance rounded to simple numbers, as far as the ratio survives it."""
 
-    def better(_: Raw) -> None:
+    def better(_: Instance) -> None:
         if left() <= 0:
             raise _TimeIsUp
 
@@ -206,11 +206,11 @@ def _simplified(claim: Claim, margin: float, raw: Raw, left: Callable[[], float]
             judgement = judge.judge(claim, shrinker.exact)
         except (ValueError, ArithmeticError):
             continue
-        return Counterexample(claim, shrinker.exact, judgement, engine="climb")
+        return Exhibit(claim, shrinker.exact, judgement, engine="climb")
     return None
 
 
-def _directions(claim: Claim, raw: Raw, record: _Record) -> list[str]:
+def _directions(claim: Claim, raw: Instance, record: _Record) -> list[str]:
     """Which variables grow or shrink, and which sizes grow, as the ratio nears one."""
     found = []
     for name in claim.over:
@@ -234,7 +234,7 @@ def _falls(margins: list[float]) -> bool:
     return margins[-1] < margins[0] / 2 and all(later <= earlier for earlier, later in pairwise(margins))
 
 
-def _margin_at(claim: Claim, raw: Raw, name: str, factor: float) -> float | None:
+def _margin_at(claim: Claim, raw: Instance, name: str, factor: float) -> float | None:
     """The margin with one variable's raw numbers scaled; None where whole numbers are among them."""
     parts = claim.parts(raw.sizes, raw.options)
     own = [key for key in raw.arrays if key.partition(".")[0] == name]
@@ -242,7 +242,7 @@ def _margin_at(claim: Claim, raw: Raw, name: str, factor: float) -> float | None
         return None
     arrays = {key: raw.arrays[key] * (Fraction(factor) if raw.arrays[key].dtype == object else factor) for key in own}
     try:
-        judgement = judge.judge(claim, Raw(raw.sizes, raw.options, {**raw.arrays, **arrays}))
+        judgement = judge.judge(claim, Instance(raw.sizes, raw.options, {**raw.arrays, **arrays}))
     except (ValueError, ArithmeticError):
         return None
     return judgement.margin if judgement.outcome in (judge.HOLDS, judge.TIED) else None

@@ -11,10 +11,10 @@ import numpy as np
 
 from resstream.audit.failures import FAILS, SURVIVES, Cell, FailureMap
 from resstream.audit.necessity import SURVIVED, Variant
-from resstream.audit.prove import INEXPRESSIBLE, PROVED, REFUTED, UNDECIDED, Goal
 from resstream.audit.run import Audit
 from resstream.audit.sharpness import ATTAINED, LOOSE, NEARLY
 from resstream.falsify.counterexample import Counterexample
+from resstream.prove.goals import INEXPRESSIBLE, PROVED, REFUTED, UNDECIDED, Goal
 
 GOALS_SHOWN = 6
 

@@ -2,7 +2,7 @@
 
 from resstream.falsify.counterexample import Counterexample, instance
 from resstream.falsify.run import falsify
-from resstream.falsify.search import Verdict
 from resstream.falsify.variants import load_claims, vary
+from resstream.falsify.verdict import Verdict
 
 __all__ = ["Counterexample", "Verdict", "falsify", "instance", "load_claims", "vary"]

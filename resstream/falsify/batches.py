@@ -1,65 +1,97 @@
-"""Whether a claim says the same of a batch as of each of its instances: asked before any search."""
+"""Whether a claim says the same of a batch as of each of its instances: asked once, before any search."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import dataclasses
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
-from resstream.arithmetic import FLOAT64
-from resstream.claim import Claim, Conjunction, Raw, float_margin
-from resstream.errors import ClaimError
+from resstream.arithmetic import FLOAT64, Array
+from resstream.claim import Batch, Claim
+from resstream.errors import ArithmeticLimit, ClaimFault, DomainError, NotDeterministic, ShapeError
+from resstream.relations import Relation
 
 COUNT = 3
 
-HINT = (
-    "Arrays may carry leading batch axes: transpose with X.mT, index and reduce the two trailing axes only "
-    "(axis=-1, axis=-2), and reduce with the functions of resstream.arithmetic, which keep their axis"
-)
+Evaluate = Callable[[Mapping[str, Any]], Relation]
 
 
-def require_batch_safe(claim: Claim) -> None:
-    """Evaluate a few generic instances as a batch and one by one; ClaimError, with a hint, where the two differ.
+def settled(claim: Claim) -> Claim:
+    """The claim with `batched` decided, by evaluating a few generic instances as a batch and one by one.
 
-    A claim that raises on single instances too is let through: the search reports that with the instance.
+    Where the two differ, it is to be evaluated one instance at a time. Raises NotDeterministic where the same instance,
+    asked again, gives another answer; what a single instance raises is left to the search, which reports it.
     """
+    if claim.batched is not None:
+        return claim
     rng = np.random.default_rng(0)
-    sizes = {name: values[len(values) // 2] for name, values in claim.size_ranges().items()}
+    asked: list[Evaluate] = [claim.conclude, *([claim.hypotheses] if claim.assuming else [])]
+    for raw in _batches(claim, rng):
+        for evaluate in asked:
+            singles = _singly(claim, raw, evaluate)
+            if singles is None:
+                continue
+            _require_same(claim, singles, _singly(claim, raw, evaluate))
+            if not _is_same_in_a_batch(claim, raw, evaluate, singles):
+                return dataclasses.replace(claim, batched=False)
+    return dataclasses.replace(claim, batched=True)
+
+
+def _batches(claim: Claim, rng: np.random.Generator) -> Iterator[Batch]:
+    """Generic batches of two shapes: sizes in the middle of their ranges, and the largest."""
     options = {name: values[0] for name, values in claim.option_values().items()}
-    arrays = {
-        name: part.draw(rng, COUNT) if part.kind == "whole" else rng.standard_normal((COUNT, *part.shape))
-        for name, part in claim.parts(sizes, options).items()
-    }
-    raw = Raw(sizes, options, arrays, COUNT)
-    _compare(claim, raw, claim.conclude, "conclusion")
-    if claim.assuming:
-        _compare(claim, raw, claim.hypotheses, "hypotheses")
+    ranges = claim.size_ranges()
+    shapes = [{name: values[place(len(values))] for name, values in ranges.items()} for place in (_middle, _last)]
+    for sizes in shapes if shapes[0] != shapes[1] else shapes[:1]:
+        parts = claim.parts(sizes, options)
+        arrays = {
+            name: part.draw(rng, COUNT) if part.kind == "whole" else rng.standard_normal((COUNT, *part.shape))
+            for name, part in parts.items()
+        }
+        yield Batch(sizes, options, arrays, COUNT)
 
 
-def _compare(claim: Claim, raw: Raw, evaluate: Callable[[Mapping[str, Any]], Conjunction], which: str) -> None:
+def _middle(count: int) -> int:
+    return count // 2
+
+
+def _last(count: int) -> int:
+    return count - 1
+
+
+def _singly(claim: Claim, raw: Batch, evaluate: Evaluate) -> list[tuple[float, float]] | None:
+    """(slack, scale) of each instance evaluated alone; None where that raises."""
     with FLOAT64.working():
         try:
-            singles = [float_margin(evaluate(claim.build(raw.at(k))), 1) for k in range(COUNT)]
-        except ClaimError:
-            raise
-        except Exception:  # the search reports it, with the instance that did it
-            return
-        try:
-            batch = float_margin(evaluate(claim.build(raw)), COUNT)
-        except Exception as failure:
-            raise ClaimError(
-                f"claim {claim.id}: the {which} can be evaluated for one instance, but for a batch of {COUNT} raised "
-                f"{type(failure).__name__}: {failure}. {HINT}"
-            ) from failure
-    for k, single in enumerate(singles):
-        if _differ(batch.slack[k], single.slack[0], batch.scale[k]):
-            raise ClaimError(
-                f"claim {claim.id}: the {which} of one instance and of the same instance in a batch of {COUNT} differ "
-                f"(rhs - lhs is {single.slack[0]:.6g} and {batch.slack[k]:.6g}). {HINT}"
+            margins = [evaluate(claim.build(instance)).margin(1) for instance in raw.instances()]
+        except (ClaimFault, DomainError, ArithmeticLimit, ShapeError, ArithmeticError, np.linalg.LinAlgError):
+            return None
+    return [(float(margin.slack[0]), float(margin.scale[0])) for margin in margins]
+
+
+def _require_same(claim: Claim, first: list[tuple[float, float]], second: list[tuple[float, float]] | None) -> None:
+    for index, (before, after) in enumerate(zip(first, second or [(np.nan, np.nan)] * COUNT, strict=True)):
+        if not np.array_equal(before, after, equal_nan=True):
+            raise NotDeterministic(
+                f"claim {claim.id} is not deterministic: two evaluations of the same instance (number {index} of "
+                f"{COUNT}) differ: rhs - lhs is {before[0]:.6g} and then {after[0]:.6g}"
             )
 
 
-def _differ(one: float, other: float, scale: float) -> bool:
+def _is_same_in_a_batch(claim: Claim, raw: Batch, evaluate: Evaluate, singles: list[tuple[float, float]]) -> bool:
+    with FLOAT64.working():
+        try:
+            batch = evaluate(claim.build(raw)).margin(COUNT)
+        except Exception:  # whatever a claim written for one instance does to a batch
+            return False
+    return not any(
+        _differ(slack, single, scale)
+        for slack, scale, (single, _) in zip(batch.slack, batch.scale, singles, strict=True)
+    )
+
+
+def _differ(one: float, other: float, scale: Array) -> bool:
     """Whether two evaluations differ by far more than rounding in another order could make them."""
     return bool(np.isfinite(one) and np.isfinite(other) and abs(one - other) > 1e-6 * (1 + scale))

@@ -9,7 +9,8 @@ from typing import Any
 from resstream import claims
 from resstream.falsify.pool import Pool
 from resstream.falsify.profiles import profile
-from resstream.falsify.search import Verdict, search
+from resstream.falsify.search import search
+from resstream.falsify.verdict import Verdict
 
 
 @dataclass(frozen=True)
@@ -17,7 +18,8 @@ class Row:
     """What a check says of one claim.
 
     accepted and discarded are numbers of instances (that met the hypotheses, and that did not); acquitted are the
-    float64 violations that exact arithmetic cleared; smallest_margin is relative, None if nothing was accepted.
+    float64 violations that exact arithmetic cleared, undecided and undefined the judged instances of which nothing is
+    certain and at which a side has no value; smallest_margin is relative, None if nothing was accepted.
     """
 
     id: str
@@ -26,6 +28,8 @@ class Row:
     accepted: int
     discarded: int
     acquitted: int
+    undecided: int
+    undefined: int
     smallest_margin: float | None
     seconds: float
     message: str = ""
@@ -54,6 +58,8 @@ def row_of(verdict: Verdict) -> Row:
         accepted=tally.accepted,
         discarded=tally.discarded,
         acquitted=tally.acquitted,
+        undecided=tally.undecided,
+        undefined=tally.undefined,
         smallest_margin=None if margin == float("inf") else margin,
         seconds=round(verdict.seconds, 3),
         message=tally.error,
@@ -89,4 +95,4 @@ def check(identifiers: Sequence[str], profile_name: str, seed: int, workers: int
 
 def _lost(identifier: str) -> Row:
     message = "its process was ended twice, from outside or by a fault below Python"
-    return Row(identifier, claims.lookup(identifier).expect, "error", 0, 0, 0, None, 0.0, message)
+    return Row(identifier, claims.lookup(identifier).expect, "error", 0, 0, 0, 0, 0, None, 0.0, message)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from resstream.arithmetic import Array
-from resstream.claim import Claim, Raw
+from resstream.claim import Batch, Claim
 from resstream.domains import Part
 from resstream.falsify import corners
 from resstream.falsify.corners import Shape, Show
@@ -34,7 +34,7 @@ def climb_shape(claim: Claim, rng: np.random.Generator) -> Shape:
     return sizes, options
 
 
-def climb(claim: Claim, rng: np.random.Generator, size: int, show: Show, start: Raw | None = None) -> None:
+def climb(claim: Claim, rng: np.random.Generator, size: int, show: Show, start: Batch | None = None) -> None:
     """Climb for about `size` evaluations, from drawn starts or from the batch `start`."""
     spent = 0
     while spent < size:
@@ -48,7 +48,7 @@ def climb(claim: Claim, rng: np.random.Generator, size: int, show: Show, start: 
         reached, waited = best[1].min(), 0
         while spent < size and waited < PATIENCE:
             elites = best[0]
-            children = min(CHILDREN, size - spent - (elites.count or 0))
+            children = min(CHILDREN, size - spent - (elites.count))
             if children <= 0:
                 return
             batch = _joined(elites, vary(parts, elites, rng, children))
@@ -58,17 +58,17 @@ def climb(claim: Claim, rng: np.random.Generator, size: int, show: Show, start: 
             reached = min(reached, best[1].min())
 
 
-def starts(claim: Claim, shape: Shape, rng: np.random.Generator, count: int) -> Raw:
+def starts(claim: Claim, shape: Shape, rng: np.random.Generator, count: int) -> Batch:
     """Starts of one shape: half corners, half from each part's own mixture, some of those bent."""
     parts = claim.parts(*shape)
     half = count // 2
     drawn = {name: part.draw(rng, count - half) for name, part in parts.items()}
     bent = corners.bend(parts, drawn, rng, count - half)
     sampled = corners.sample(parts, rng, half)
-    return Raw(*shape, {name: np.concatenate([sampled[name], bent[name]]) for name in parts}, count)
+    return Batch(*shape, {name: np.concatenate([sampled[name], bent[name]]) for name in parts}, count)
 
 
-def _fittest(batch: Raw, scores: Array) -> tuple[Raw, Array]:
+def _fittest(batch: Batch, scores: Array) -> tuple[Batch, Array]:
     order = np.argsort(scores, kind="stable")
     # Equal scores are mostly equal instances; a plateau keeps some variety.
     _, first = np.unique(scores[order], return_index=True)
@@ -76,17 +76,17 @@ def _fittest(batch: Raw, scores: Array) -> tuple[Raw, Array]:
     return batch.take(order), scores[order]
 
 
-def _joined(first: Raw, second: Raw) -> Raw:
+def _joined(first: Batch, second: Batch) -> Batch:
     arrays = {name: np.concatenate([values, second.arrays[name]]) for name, values in first.arrays.items()}
-    return dataclasses.replace(first, arrays=arrays, count=(first.count or 0) + (second.count or 0))
+    return dataclasses.replace(first, arrays=arrays, count=first.count + second.count)
 
 
 # ---- perturbation -----------------------------------------------------------
 
 
-def vary(parts: Mapping[str, Part], elites: Raw, rng: np.random.Generator, count: int) -> Raw:
+def vary(parts: Mapping[str, Part], elites: Batch, rng: np.random.Generator, count: int) -> Batch:
     """`count` children of the elites: each has one part or more changed by one of the moves."""
-    many = elites.count or 1
+    many = elites.count
     # The best ones have more children.
     parents = np.minimum((rng.random(count) ** 2 * many).astype(int), many - 1)
     arrays = {name: values[parents] for name, values in elites.arrays.items()}
@@ -191,7 +191,7 @@ def differential_evolution(claim: Claim, rng: np.random.Generator, size: int, sh
         spent += len(rows)
         arrays = {name: parts[name].settle(values) for name, values in corners.split(parts, rows).items()}
         scores = np.full(np.atleast_2d(columns.T).shape[0], 1e9)
-        scores[: len(rows)] = np.nan_to_num(show(Raw(*shape, arrays, len(rows))), nan=1e9, posinf=1e9)
+        scores[: len(rows)] = np.nan_to_num(show(Batch(*shape, arrays, len(rows))), nan=1e9, posinf=1e9)
         return scores
 
     settings: dict[str, Any] = {"popsize": max(4, min(15, 400 // len(bounds))), "tol": 0, "polish": False}

@@ -12,13 +12,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import numpy as np
 
 from resstream.arithmetic import Array
-from resstream.claim import Claim, Raw
+from resstream.claim import Batch, Claim
 from resstream.domains import Part
 
 Shape = tuple[dict[str, int], dict[str, str]]
 """Sizes and options: what the instances of a batch share."""
 
-Show = Callable[[Raw], Array]
+Show = Callable[[Batch], Array]
 """What an engine shows its batches to; the answer is a score an instance, the lower the nearer to a violation."""
 
 DECADES = 13
@@ -88,7 +88,7 @@ def combinations(values: Sequence[Sequence[int]]) -> int:
     return int(np.prod([len(v) for v in values], dtype=object)) if values else 1
 
 
-def corner_batch(claim: Claim, shape: Shape, rng: np.random.Generator, size: int) -> Raw:
+def corner_batch(claim: Claim, shape: Shape, rng: np.random.Generator, size: int) -> Batch:
     """At most `size` corners of one shape: all small integers where they are few, samples elsewhere."""
     parts = claim.parts(*shape)
     values = enumerable(parts, size)
@@ -97,7 +97,7 @@ def corner_batch(claim: Claim, shape: Shape, rng: np.random.Generator, size: int
         count = combinations(values)
     else:
         arrays, count = sample(parts, rng, size), size
-    return Raw(*shape, arrays, count)
+    return Batch(*shape, arrays, count)
 
 
 # ---- samples ----------------------------------------------------------------
@@ -233,7 +233,7 @@ def scan_blocks(claim: Claim, block: int, most: int) -> int:
     return min(most, sum(-(-span // block) for span in spans if span > 4))
 
 
-def scan_batch(claim: Claim, rng: np.random.Generator, number: int, block: int) -> Raw:
+def scan_batch(claim: Claim, rng: np.random.Generator, number: int, block: int) -> Batch:
     """Block `number` of a scan: one whole number takes each of its values in turn, all else is drawn from corners."""
     blocks = [
         (name, place, start)
@@ -247,4 +247,4 @@ def scan_batch(claim: Claim, rng: np.random.Generator, number: int, block: int) 
     values = np.arange(start, min(start + block, parts[name].high + 1))
     arrays = sample(parts, rng, len(values))
     arrays[name].reshape(len(values), -1)[:, place] = values
-    return Raw(*shape, arrays, len(values))
+    return Batch(*shape, arrays, len(values))

@@ -13,14 +13,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from flint import arb, fmpq
+from flint import fmpq
 
-from resstream.arithmetic import RATIONAL, Array, Ball, to_fmpq, to_fraction
-from resstream.claim import Claim, Raw
+from resstream.arithmetic import RATIONAL, Array, Ball, BallEntry, NoValue, RationalEntry, to_fmpq, to_fraction
+from resstream.claim import Claim, Instance
 from resstream.errors import ArithmeticLimit, ClaimError
-from resstream.falsify import judge
-from resstream.falsify.search import as_html
+from resstream.falsify.certify import Certificate, certify
+from resstream.falsify.judge import PRECISIONS, Judgement
 from resstream.falsify.variants import Origin, origin_of
+from resstream.falsify.verdict import as_html
+from resstream.relations import NEGATED
 
 if TYPE_CHECKING:
     from rich.panel import Panel
@@ -28,33 +30,33 @@ if TYPE_CHECKING:
 FORMAT = "resstream-counterexample-1"
 
 _NUMBER = re.compile(r"-?\d{1,400}(/\d{1,400})?")
-_NOT = {"<=": ">", "<": ">=", ">=": "<", ">": "<=", "==": "!="}
 _LATEX = {"<=": r"\le", "<": "<", ">=": r"\ge", ">": ">", "==": "=", "!=": r"\ne"}
 
 
 @dataclass(frozen=True, repr=False)
-class Counterexample:
-    """An instance that certainly violates a claim, shrunk.
+class Exhibit:
+    """An instance of a claim with both sides as judged (rationals where bits is None, balls elsewhere), to be shown.
 
-    raw holds exact numbers; judgement the two sides (rationals where bits is None, balls elsewhere) and the relative
-    margin; largest_violation is the largest certified relative violation that was seen (as a share of |lhs| + |rhs|),
-    at `largest_raw`: a shrunk instance alone understates how false a claim is.
+    raw holds exact numbers. The instances that make a bound sharp are shown so; those that refute are `Counterexample`.
     """
 
     claim: Claim
-    raw: Raw
-    judgement: judge.Judgement
+    raw: Instance
+    judgement: Judgement
     seed: int = 0
     engine: str = ""
-    largest_violation: float = 0.0
-    largest_raw: Raw | None = None
+
+    @property
+    def title(self) -> str:
+        """The first line of the text."""
+        return f"{self.claim.id}, an instance"
 
     # -- values
 
     def values(self) -> dict[str, Any]:
         """The objects that the raw numbers stand for, by variable: exact rationals where rational, balls elsewhere."""
         values: dict[str, Any] = {}
-        for system in (RATIONAL, Ball(self.judgement.bits or judge.PRECISIONS[0])):
+        for system in (RATIONAL, Ball(self.judgement.bits or PRECISIONS[0])):
             with system.working():
                 for name in self.claim.over:
                     if name in values:
@@ -73,7 +75,7 @@ class Counterexample:
     # -- text
 
     def __str__(self) -> str:
-        lines = [f"{self.claim.id} is refuted"]
+        lines = [self.title]
         if self.claim.statement:
             lines += [f"  {line}" for line in self.claim.statement.splitlines()]
         lines += [f"  {line}" for line in self._changes()]
@@ -90,17 +92,7 @@ class Counterexample:
         return [f"with {name}: {_change(value)}" for name, value in (origin.changes.given() if origin else {}).items()]
 
     def _sides(self) -> list[str]:
-        verdict = self.judgement
-        certain = "exactly" if verdict.bits is None else f"certified at {verdict.bits} bits"
-        lines = [
-            f"lhs = {_number(verdict.lhs)}",
-            f"rhs = {_number(verdict.rhs)}",
-            f"lhs {verdict.kind} rhs fails: lhs {_NOT[verdict.kind]} rhs {certain}; relative violation "
-            f"{-verdict.margin:.3g}, largest seen {self.largest_violation:.3g}",
-        ]
-        if self.engine:
-            lines.append(f"found by {self.engine}, seed {self.seed}")
-        return lines
+        return [f"lhs = {_number(self.judgement.lhs)}", f"rhs = {_number(self.judgement.rhs)}"]
 
     def __rich__(self) -> Panel:
         from rich.panel import Panel
@@ -111,13 +103,16 @@ class Counterexample:
 
     # -- LaTeX and HTML
 
+    def _shown_relation(self) -> str:
+        return self.judgement.kind
+
     def latex(self) -> str:
         """The instance and both sides as LaTeX (a display for `$$` or an equation environment)."""
         rows = [
             rf"{_latex_name(name)} &= {_latex_matrix(value) if isinstance(value, np.ndarray) else _latex_text(value)}"
             for name, value in self.arrays()
         ]
-        relation = _LATEX[_NOT[self.judgement.kind]]
+        relation = _LATEX[self._shown_relation()]
         sides = rf"\mathrm{{lhs}} = {_latex_number(self.judgement.lhs)} &{relation} "
         rows.append(sides + rf"{_latex_number(self.judgement.rhs)} = \mathrm{{rhs}}")
         return "\\begin{aligned}\n" + " \\\\\n".join(rows) + "\n\\end{aligned}"
@@ -129,6 +124,60 @@ class Counterexample:
 
     def _repr_html_(self) -> str:
         return as_html(str(self))
+
+
+@dataclass(frozen=True, repr=False)
+class Counterexample(Exhibit):
+    """An instance that certainly violates a claim, shrunk: made of a certificate, by `Counterexample.of` alone.
+
+    worst is the certificate of the largest relative violation that was seen (as a share of |lhs| + |rhs|): a shrunk
+    instance alone understates how false a claim is.
+    """
+
+    certificate: Certificate | None = None
+    worst: Certificate | None = None
+
+    @classmethod
+    def of(
+        cls, certificate: Certificate, seed: int = 0, engine: str = "", worst: Certificate | None = None
+    ) -> Counterexample:
+        """The counterexample of a certificate."""
+        c = certificate
+        return cls(c.claim, c.raw, c.judgement, seed, engine, certificate, worst or certificate)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.certificate, Certificate) or self.certificate.raw is not self.raw:
+            raise TypeError("a counterexample is made of a certificate of its instance, by Counterexample.of")
+
+    @property
+    def title(self) -> str:
+        """The first line of the text."""
+        return f"{self.claim.id} is refuted"
+
+    @property
+    def largest_violation(self) -> float:
+        """The largest certified relative violation seen, as a share of |lhs| + |rhs|."""
+        return -self.worst.judgement.margin if self.worst else 0.0
+
+    @property
+    def largest_raw(self) -> Instance | None:
+        """Where that was."""
+        return self.worst.raw if self.worst else None
+
+    def _shown_relation(self) -> str:
+        return NEGATED[self.judgement.kind]
+
+    def _sides(self) -> list[str]:
+        verdict = self.judgement
+        certain = "exactly" if verdict.bits is None else f"certified at {verdict.bits} bits"
+        lines = [
+            *super()._sides(),
+            f"lhs {verdict.kind} rhs fails: lhs {NEGATED[verdict.kind]} rhs {certain}; relative violation "
+            f"{-verdict.margin:.3g}, largest seen {self.largest_violation:.3g}",
+        ]
+        if self.engine:
+            lines.append(f"found by {self.engine}, seed {self.seed}")
+        return lines
 
     # -- Python
 
@@ -143,11 +192,11 @@ class Counterexample:
         imports, made = _claim_code(origin)
         return (
             f"{imports}from resstream.falsify.counterexample import instance\n"
-            "from resstream.falsify.judge import judge\n\n"
+            "from resstream.falsify.certify import Certificate, certify\n\n"
             f"claim = {made}\n{self._raw_code()}\n"
-            "judgement = judge(claim, raw)\n"
-            'assert judgement.outcome == "violated", judgement\n'
-            "print(judgement)\n"
+            "certificate = certify(claim, raw)\n"
+            "assert isinstance(certificate, Certificate), certificate\n"
+            "print(certificate.judgement)\n"
         )
 
     def pytest_file(self) -> str:
@@ -162,9 +211,9 @@ class Counterexample:
         return (
             f'"""A counterexample to {self.claim.id}, found by resstream (seed {self.seed})."""\n\n'
             f"{imports}from resstream.falsify.counterexample import instance\n"
-            "from resstream.falsify.judge import judge\n\n\n"
+            "from resstream.falsify.certify import Certificate, certify\n\n\n"
             f"def test_{name}_is_refuted():\n{indented}"
-            '    assert judge(claim, raw).outcome == "violated"\n'
+            "    assert isinstance(certify(claim, raw), Certificate)\n"
         )
 
     def _raw_code(self) -> str:
@@ -245,13 +294,13 @@ def _write(path: Path, text: str) -> None:
 # ---- raw instances as text --------------------------------------------------
 
 
-def raw_to_json(raw: Raw) -> dict[str, Any]:
+def raw_to_json(raw: Instance) -> dict[str, Any]:
     """Sizes, options and arrays (nested lists of exact numbers as text)."""
     arrays = {name: _nested(values) for name, values in raw.arrays.items()}
     return {"sizes": dict(raw.sizes), "options": dict(raw.options), "arrays": arrays}
 
 
-def instance(claim: Claim, sizes: Mapping[str, Any], options: Mapping[str, Any], arrays: Mapping[str, Any]) -> Raw:
+def instance(claim: Claim, sizes: Mapping[str, Any], options: Mapping[str, Any], arrays: Mapping[str, Any]) -> Instance:
     """An exact raw instance of a claim from plain data: nested lists of whole numbers or of text such as "-1/3".
 
     Sizes, options, names and shapes must be those of the claim; else ClaimError says which is not.
@@ -259,7 +308,7 @@ def instance(claim: Claim, sizes: Mapping[str, Any], options: Mapping[str, Any],
     return raw_from_json(claim, {"sizes": sizes, "options": options, "arrays": arrays})
 
 
-def raw_from_json(claim: Claim, data: Any) -> Raw:
+def raw_from_json(claim: Claim, data: Any) -> Instance:
     """The exact raw instance of a claim that `raw_to_json` wrote; ClaimError where it does not fit the claim."""
     sizes, options, arrays = (_mapping(data, key) for key in ("sizes", "options", "arrays"))
     _require_names("sizes", sizes, claim.size_ranges())
@@ -277,7 +326,7 @@ def raw_from_json(claim: Claim, data: Any) -> Raw:
         whole = part.kind != "whole" or all(x.q == 1 and part.low <= x <= part.high for x in exact[name].flat)
         if not whole:
             raise ClaimError(f"array {name}: expected whole numbers from {part.low} to {part.high}")
-    return Raw(dict(sizes), dict(options), exact)
+    return Instance(dict(sizes), dict(options), exact)
 
 
 def _mapping(data: Any, key: str) -> dict[str, Any]:
@@ -315,26 +364,30 @@ def _exact_array(name: str, nested: Any, shape: tuple[int, ...]) -> Array:
     return out.reshape(shape)
 
 
-def from_json(data: Any, claim: Claim | None = None) -> Counterexample:
-    """The counterexample of a file, judged anew. `claim` is the one to judge by, where the file's own has no name.
+def from_json(data: Any, claim: Claim | None = None) -> Exhibit:
+    """The instance of a file, judged anew: a `Counterexample` where it refutes, elsewhere an `Exhibit`.
 
-    Raises ClaimError where the data is not one, or does not fit the claim.
+    `claim` is the one to judge by, where the file's own has no name. Raises ClaimError where the data is not one, or
+    does not fit the claim.
     """
     from resstream.falsify.replay import claim_of
 
     if claim is None:
         claim = claim_of(data)
     raw = raw_from_json(claim, data["raw"])
-    judgement = judge.judge_exactly(claim, raw)
-    largest = data.get("largest_violation")
-    return Counterexample(
-        claim,
-        raw,
-        judgement,
-        seed=data["seed"] if type(data.get("seed")) is int else 0,
-        engine=str(data.get("engine", ""))[:40],
-        largest_violation=float(largest) if isinstance(largest, (int, float)) else 0.0,
-    )
+    seed = data["seed"] if type(data.get("seed")) is int else 0
+    answer = certify(claim, raw, exactly=True)
+    if isinstance(answer, Judgement):
+        return Exhibit(claim, raw, answer, seed)
+    return Counterexample.of(answer, seed, worst=_largest(claim, data.get("largest_raw")))
+
+
+def _largest(claim: Claim, data: Any) -> Certificate | None:
+    """The certificate of the largest violation that a file tells of, if it still is one."""
+    if data is None:
+        return None
+    answer = certify(claim, raw_from_json(claim, data))
+    return answer if isinstance(answer, Certificate) else None
 
 
 # ---- how numbers and arrays are written -------------------------------------
@@ -359,10 +412,16 @@ def _flattened(name: str, value: Any) -> Iterator[tuple[str, Array | str]]:
 
 def _number(value: Any) -> str:
     """An entry as text: a whole number, a fraction, or a ball with its radius."""
-    if isinstance(value, arb):
-        return value.str(24) if value.rad() > 0 or not value.is_integer() else str(value.unique_fmpz())
-    exact = to_fraction(value)
-    return str(exact)
+    if isinstance(value, BallEntry):
+        ball = value.value
+        return ball.str(24) if ball.rad() > 0 or not ball.is_integer() else str(ball.unique_fmpz())
+    if isinstance(value, NoValue):
+        return repr(value)
+    return str(to_fraction(_plain(value)))
+
+
+def _plain(value: Any) -> Any:
+    return value.value if isinstance(value, RationalEntry) else value
 
 
 def _nested(values: Array) -> Any:
@@ -372,8 +431,8 @@ def _nested(values: Array) -> Any:
 
 
 def _short(value: Any) -> str:
-    if isinstance(value, arb):
-        return value.str(8, radius=False)
+    if isinstance(value, BallEntry):
+        return value.value.str(8, radius=False)
     return _number(value)
 
 
@@ -399,10 +458,10 @@ def _change(value: Any) -> str:
 
 
 def _latex_number(value: Any) -> str:
-    if isinstance(value, arb):
-        mantissa, _, exponent = value.str(12, radius=False).partition("e")
+    if isinstance(value, BallEntry):
+        mantissa, _, exponent = value.value.str(12, radius=False).partition("e")
         return mantissa + (rf" \cdot 10^{{{int(exponent)}}}" if exponent else "")
-    exact = to_fraction(value)
+    exact = to_fraction(_plain(value))
     if exact.denominator == 1:
         return str(exact.numerator)
     sign = "-" if exact < 0 else ""
@@ -436,9 +495,9 @@ def _python(values: Array) -> str:
     def written(entry: Any) -> str:
         if isinstance(entry, np.ndarray):
             return "[" + ", ".join(written(part) for part in entry) + "]"
-        if isinstance(entry, arb):
-            return entry.str(17, radius=False)
-        exact = to_fraction(entry)
+        if isinstance(entry, BallEntry):
+            return entry.value.str(17, radius=False)
+        exact = to_fraction(_plain(entry))
         return str(exact.numerator) if exact.denominator == 1 else f"Fraction({exact.numerator}, {exact.denominator})"
 
     return written(values)
@@ -462,4 +521,4 @@ def _claim_code(origin: Origin) -> tuple[str, str]:
     return imports, made
 
 
-__all__ = ["FORMAT", "Counterexample", "from_json", "instance", "raw_from_json", "raw_to_json"]
+__all__ = ["FORMAT", "Counterexample", "Exhibit", "from_json", "instance", "raw_from_json", "raw_to_json"]

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, Phase, given, seed, settings, target
 from hypothesis import strategies as st
 
 from resstream.arithmetic import Array
-from resstream.claim import Claim, Raw
+from resstream.claim import Batch, Claim, Instance
 from resstream.domains import Part
 
 
@@ -22,11 +22,11 @@ def draw_shape(claim: Claim, rng: np.random.Generator) -> tuple[dict[str, int], 
     return sizes, options
 
 
-def random_batch(claim: Claim, rng: np.random.Generator, count: int) -> Raw:
+def random_batch(claim: Claim, rng: np.random.Generator, count: int) -> Batch:
     """A batch of `count` instances of one shape, drawn from each part's mixture."""
     sizes, options = draw_shape(claim, rng)
     arrays = {name: part.draw(rng, count) for name, part in claim.parts(sizes, options).items()}
-    return Raw(sizes, options, arrays, count)
+    return Batch(sizes, options, arrays, count)
 
 
 # ---- Hypothesis -------------------------------------------------------------
@@ -66,15 +66,15 @@ def part_values(part: Part) -> st.SearchStrategy[Array]:
 
 
 @st.composite
-def instances(draw: st.DrawFn, claim: Claim) -> Raw:
+def instances(draw: st.DrawFn, claim: Claim) -> Instance:
     """Single raw instances of a claim, of all its sizes and options."""
     sizes = {name: draw(st.sampled_from(list(values))) for name, values in claim.size_ranges().items()}
     options = {name: draw(st.sampled_from(values)) for name, values in claim.option_values().items()}
     arrays = {name: draw(part_values(part)) for name, part in claim.parts(sizes, options).items()}
-    return Raw(sizes, options, arrays)
+    return Instance(sizes, options, arrays)
 
 
-def hypothesis_instances(claim: Claim, count: int, seed_value: int, score: Callable[[Raw], float]) -> None:
+def hypothesis_instances(claim: Claim, count: int, seed_value: int, score: Callable[[Batch], float]) -> None:
     """Show `count` Hypothesis-drawn instances (batches of one) to `score`, and steer Hypothesis towards low scores.
 
     What `score` raises ends the run and is passed on.
@@ -90,7 +90,7 @@ def hypothesis_instances(claim: Claim, count: int, seed_value: int, score: Calla
         report_multiple_bugs=False,
     )
     @given(instances(claim))
-    def show(raw: Raw) -> None:
+    def show(raw: Instance) -> None:
         value = score(raw.batch())
         if value != 0:  # a trivial tie is no summit: climbing to one would end the search there
             target(-value)

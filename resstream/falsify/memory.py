@@ -7,7 +7,7 @@ from pathlib import Path
 
 from hypothesis.database import DirectoryBasedExampleDatabase
 
-from resstream.claim import Claim, Raw
+from resstream.claim import Claim, Instance
 from resstream.errors import ClaimError
 from resstream.falsify.counterexample import raw_from_json, raw_to_json
 
@@ -24,11 +24,11 @@ class Memory:
     def __init__(self, directory: str | Path = DIRECTORY) -> None:
         self._database = DirectoryBasedExampleDatabase(str(directory))
 
-    def remember(self, claim: Claim, raw: Raw) -> None:
+    def remember(self, claim: Claim, raw: Instance) -> None:
         """Keep an exact instance."""
         self._database.save(_key(claim), json.dumps(raw_to_json(raw), sort_keys=True).encode())
 
-    def recall(self, claim: Claim) -> list[Raw]:
+    def recall(self, claim: Claim) -> list[Instance]:
         """The instances kept for a claim, in a fixed order; what is broken or does not fit is passed over."""
         found = []
         for value in sorted(self._database.fetch(_key(claim)), key=lambda value: (len(value), value))[:RECALLED]:

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from typing import Any, Generic, TypeVar
 
-T = TypeVar("T")
+from resstream.falsify.verdict import TIME_IS_UP
 
-TIME_IS_UP = "the time limit was reached"
+T = TypeVar("T")
 
 _FORK = multiprocessing.get_context("fork")
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from resstream.falsify.search import Verdict
+from resstream.claim import Instance
+from resstream.falsify.verdict import Tally, Verdict
 
 
 def verdict_json(verdict: Verdict) -> dict[str, Any]:
@@ -19,7 +20,13 @@ def verdict_json(verdict: Verdict) -> dict[str, Any]:
         "evaluations": tally.evaluations,
         "accepted": tally.accepted,
         "discarded": tally.discarded,
+        "judged": tally.judged,
         "acquitted": tally.acquitted,
+        "tied": tally.tied,
+        "undecided": tally.undecided,
+        "undecided_at": _at(*tally.undecided_at[1:]) if tally.undecided_at else None,
+        "undefined": tally.undefined,
+        "undefined_at": _at(*tally.undefined_at) if tally.undefined_at else None,
         "seconds": round(verdict.seconds, 4),
         "engine": tally.engine if verdict.status == "refuted" else None,
         "smallest_margin": None if margin == float("inf") else margin,
@@ -29,30 +36,68 @@ def verdict_json(verdict: Verdict) -> dict[str, Any]:
     }
 
 
+def _at(raw: Instance, reason: str) -> dict[str, Any]:
+    arrays = {name: values.tolist() for name, values in _floats(raw).items()}
+    return {"reason": reason, "sizes": dict(raw.sizes), "options": dict(raw.options), "raw": arrays}
+
+
+def _floats(raw: Instance) -> dict[str, Any]:
+    return {name: values.astype(float) for name, values in raw.arrays.items()}
+
+
 def verdict_text(verdict: Verdict) -> str:
     """What a search found out and did not do, in a few lines; the counterexample is printed beside it."""
-    tally = verdict.tally
-    counts = (
-        f"{tally.evaluations:,} evaluations, {tally.accepted:,} instances met the hypotheses, {tally.discarded:,} did "
-        f"not; {tally.judged:,} were judged exactly, {tally.acquitted:,} float64 violations acquitted"
-    )
+    claim, tally = verdict.claim, verdict.tally
     lines = {
         "refuted": [],
-        "survived": [f"{verdict.claim.id} survived: no violation found, which is no proof"],
-        "vacuous": [f"{verdict.claim.id} is vacuous: no instance met its hypotheses"],
-        "gave up": [f"{verdict.claim.id}: gave up, too few instances met the hypotheses or the run was broken off"],
-        "error": [f"{verdict.claim.id}: evaluating the claim raised {tally.error}", *_faulty(verdict)],
+        "survived": [f"{claim.id} survived: no violation found, which is no proof"],
+        "undecided": [
+            f"{claim.id} is undecided: {tally.undecided:,} of {tally.judged:,} judged instances could not be"
+        ],
+        "undefined": [f"{claim.id} is undefined at {tally.undefined:,} of {tally.judged:,} judged instances"],
+        "vacuous": [f"{claim.id} is vacuous: it is proved that no instance meets its hypotheses"],
+        "gave up": _gave_up(verdict),
+        "error": [f"{claim.id}: evaluating the claim raised {tally.error}", *where(tally.faulty)],
     }[verdict.status]
-    lines.append(f"{counts}; {verdict.seconds:.2f} s, seed {verdict.seed}")
+    if verdict.status == "undecided" and tally.undecided_at:
+        lines += [f"nearest: {tally.undecided_at[2]}", *where(tally.undecided_at[1])]
+    if verdict.status == "undefined" and tally.undefined_at:
+        lines += [f"for instance: {tally.undefined_at[1]}", *where(tally.undefined_at[0])]
+    lines.append(f"{counts(tally)}; {verdict.seconds:.2f} s, seed {verdict.seed}")
     if verdict.status != "refuted" and tally.smallest_margin < float("inf"):
         lines.append(f"smallest relative margin {tally.smallest_margin:.3g}")
     lines += [f"note: {note}" for note in verdict.notes]
     return "\n".join(lines)
 
 
-def _faulty(verdict: Verdict) -> list[str]:
-    raw = verdict.tally.faulty
+def counts(tally: Tally) -> str:
+    """How many instances were looked at, and how the judged ones came out."""
+    rest = [
+        f"{tally.acquitted:,} float64 violations acquitted",
+        *(f"{number:,} {name}" for name, number in _unsettled(tally) if number),
+    ]
+    return (
+        f"{tally.evaluations:,} evaluations, {tally.accepted:,} instances met the hypotheses, {tally.discarded:,} did "
+        f"not; {tally.decided:,} were judged exactly, {', '.join(rest)}"
+    )
+
+
+def _unsettled(tally: Tally) -> list[tuple[str, int]]:
+    return [("tied", tally.tied), ("undecided", tally.undecided), ("undefined", tally.undefined)]
+
+
+def _gave_up(verdict: Verdict) -> list[str]:
+    tally = verdict.tally
+    if tally.accepted == 0 and not verdict.notes:
+        missed = f", missed by {tally.nearest_miss:.3g} at the least" if tally.nearest_miss < float("inf") else ""
+        return [f"{verdict.claim.id}: gave up, hypotheses never met in {tally.discarded:,} tries{missed}"]
+    return [f"{verdict.claim.id}: gave up, too few instances met the hypotheses or the run was broken off"]
+
+
+def where(raw: Instance | None) -> list[str]:
+    """An instance by its raw numbers, a line each."""
     if raw is None:
         return []
-    arrays = [f"  {name} = {values.tolist()}" for name, values in raw.arrays.items()]
-    return [f"at {dict(raw.sizes)} {dict(raw.options)}, raw numbers", *arrays]
+    arrays = [f"  {name} = {values.tolist()}" for name, values in _floats(raw).items()]
+    options = f" {dict(raw.options)}" if raw.options else ""
+    return [f"at {dict(raw.sizes)}{options}, raw numbers", *arrays]

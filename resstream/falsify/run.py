@@ -12,12 +12,16 @@ from pathlib import Path
 import numpy as np
 
 from resstream.arithmetic import Array
-from resstream.claim import Claim, Raw
-from resstream.falsify import climb, judge, pool
+from resstream.claim import Batch, Claim, Instance
+from resstream.errors import ClaimFault, NotDeterministic
+from resstream.falsify import batches, climb, pool
+from resstream.falsify.certify import Certificate, certify
 from resstream.falsify.counterexample import Counterexample
+from resstream.falsify.judge import PRECISIONS
 from resstream.falsify.memory import Memory
-from resstream.falsify.search import ENGINES, FLOOR, Chunk, Tally, Verdict, budget_plan, conclude, scores_of, search
+from resstream.falsify.search import ENGINES, FLOOR, Chunk, budget_plan, scores_of, search
 from resstream.falsify.shrink import Shrinker
+from resstream.falsify.verdict import ERROR, Tally, Verdict, conclude
 
 BUDGET = 200_000
 """Evaluations of a search where nothing else is said."""
@@ -28,7 +32,7 @@ WORST = 1536
 GRACE = 1.0
 """Seconds for shrinking where the time limit left less."""
 
-Report = Callable[[str, Raw], None]
+Report = Callable[[str, Instance], None]
 
 
 def falsify(
@@ -53,14 +57,20 @@ def falsify(
     start = time.monotonic()
     store = None if memory is None else Memory(memory)
     chunks = budget_plan(claim, budget, engines)
+    with suppress(ClaimFault):  # the search reports it
+        claim = batches.settled(claim)
     verdict = _recalled(claim, store, seed) if store else None
     if verdict is None:
         verdict = search(claim, chunks, seed, min(FLOOR, budget), progress, workers, seconds)
     verdict = dataclasses.replace(verdict, budget=budget)
     found = verdict.tally.violating
-    if found is not None:
+    if verdict.tally.certificate is not None and found is not None:
         left = None if seconds is None else max(seconds - (time.monotonic() - start), GRACE)
-        verdict = _finished(verdict, found, left, save)
+        try:
+            verdict = _finished(verdict, found, left, save)
+        except NotDeterministic as failure:
+            tally = dataclasses.replace(verdict.tally, error=str(failure), faulty=found)
+            verdict = dataclasses.replace(verdict, status=ERROR, tally=tally)
         if store and verdict.counterexample:
             store.remember(claim, verdict.counterexample.raw)
     return dataclasses.replace(verdict, seconds=time.monotonic() - start)
@@ -70,16 +80,16 @@ def _recalled(claim: Claim, store: Memory, seed: int) -> Verdict | None:
     """The refutation by the first instance in memory that still violates the claim."""
     for raw in store.recall(claim):
         try:
-            judgement = judge.judge(claim, raw)
+            certificate = certify(claim, raw)
         except Exception:  # the search will meet what raises, and report it with its instance
             continue
-        if judgement.outcome == judge.VIOLATED:
-            tally = Tally(1, 1, judged=1, violating=raw, judgement=judgement, engine="memory")
+        if isinstance(certificate, Certificate):
+            tally = Tally(1, 1, judged=1, violating=raw, certificate=certificate, engine="memory")
             return conclude(claim, tally, seed, 0, 0.0)
     return None
 
 
-def _finished(verdict: Verdict, found: Raw, seconds: float | None, save: str | Path | None) -> Verdict:
+def _finished(verdict: Verdict, found: Instance, seconds: float | None, save: str | Path | None) -> Verdict:
     """The verdict with its counterexample: shrunk, and with the largest violation, as far as time and Ctrl-C allow."""
     claim = verdict.claim
     best = {"shrunk": found, "worst": found}
@@ -97,19 +107,25 @@ def _finished(verdict: Verdict, found: Raw, seconds: float | None, save: str | P
     return dataclasses.replace(verdict, notes=tuple(notes), counterexample=counterexample)
 
 
-def _counterexample(verdict: Verdict, best: dict[str, Raw]) -> Counterexample:
+def _counterexample(verdict: Verdict, best: dict[str, Instance]) -> Counterexample:
     claim, tally = verdict.claim, verdict.tally
-    shrunk = judge.judge_exactly(claim, best["shrunk"])
-    worst, largest = best["worst"], judge.judge(claim, best["worst"])
-    if not largest.margin < shrunk.margin:
-        worst, largest = best["shrunk"], shrunk
-    return Counterexample(claim, best["shrunk"], shrunk, verdict.seed, tally.engine, -largest.margin, worst)
+    shrunk = certify(claim, best["shrunk"], exactly=True)
+    largest = certify(claim, best["worst"])
+    for answer in (shrunk, largest):
+        if not isinstance(answer, Certificate):
+            raise NotDeterministic(
+                f"claim {claim.id} is not deterministic: a certified violation was read again as {answer.outcome}"
+            )
+    assert isinstance(shrunk, Certificate)
+    assert isinstance(largest, Certificate)
+    worst = largest if largest.judgement.margin < shrunk.judgement.margin else shrunk
+    return Counterexample.of(shrunk, verdict.seed, tally.engine, worst)
 
 
-def _steps(claim: Claim, found: Raw, seconds: float | None, notes: list[str]) -> Iterator[tuple[str, Raw]]:
+def _steps(claim: Claim, found: Instance, seconds: float | None, notes: list[str]) -> Iterator[tuple[str, Instance]]:
     """What shrinking and climbing report, as it comes; in a process of its own where there is a limit in time."""
     if seconds is None:
-        reports: list[tuple[str, Raw]] = []
+        reports: list[tuple[str, Instance]] = []
         try:
             finish(claim, found, lambda kind, raw: reports.append((kind, raw)))
         finally:
@@ -134,7 +150,7 @@ def _steps(claim: Claim, found: Raw, seconds: float | None, notes: list[str]) ->
         worker.kill()
 
 
-def finish(claim: Claim, found: Raw, report: Report) -> None:
+def finish(claim: Claim, found: Instance, report: Report) -> None:
     """Shrink a violating instance and look for the largest violation near it, reporting "shrunk" and "worst" ones."""
     shrinker = Shrinker.of(claim, found, lambda raw: report("shrunk", raw))
     report("shrunk", shrinker.exact)
@@ -143,16 +159,17 @@ def finish(claim: Claim, found: Raw, report: Report) -> None:
         report("worst", raw)
 
 
-def worst_near(claim: Claim, found: Raw) -> list[Raw]:
+def worst_near(claim: Claim, found: Instance) -> list[Instance]:
     """The instance near `found` with the largest certified relative violation, if one is larger than its own."""
-    start = dataclasses.replace(found, arrays={k: np.asarray(x, dtype=float) for k, x in found.arrays.items()}).batch()
-    seen: list[tuple[float, Raw]] = []
+    arrays = {k: np.asarray(x, dtype=float) for k, x in found.arrays.items()}
+    start = Instance(found.sizes, found.options, arrays).batch()
+    seen: list[tuple[float, Instance]] = []
 
-    def show(raw: Raw) -> Array:
+    def show(raw: Batch) -> Array:
         try:
             scores = scores_of(claim.assess(raw))
         except Exception:  # a claim that raises there is a finding of its own, and no larger violation
-            return np.full(raw.count or 0, 4.0)
+            return np.full(raw.count, 4.0)
         best = int(np.argmin(scores))
         if scores[best] < 0:
             seen.append((float(scores[best]), raw.at(best)))
@@ -161,7 +178,7 @@ def worst_near(claim: Claim, found: Raw) -> list[Raw]:
     climb.climb(claim, np.random.default_rng(0), WORST, show, start)
     for _, raw in sorted(seen, key=lambda pair: pair[0])[:3]:
         with suppress(Exception):  # as above
-            if judge.judge(claim, raw, judge.PRECISIONS[:2]).outcome == judge.VIOLATED:
+            if isinstance(certify(claim, raw, PRECISIONS[:2]), Certificate):
                 return [raw]
     return []
 

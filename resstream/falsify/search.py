@@ -6,21 +6,18 @@ The lowest refuting chunk wins, so a verdict does not depend on how many workers
 from __future__ import annotations
 
 import contextlib
-import html
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from resstream.arithmetic import Array
-from resstream.claim import Assessment, Claim, Margin, Raw
-from resstream.errors import ArithmeticLimit, ClaimError, DomainError
-from resstream.falsify import batches, climb, corners, engines, judge, pool
-
-if TYPE_CHECKING:
-    from resstream.falsify.counterexample import Counterexample
+from resstream.claim import Assessment, Batch, Claim, Instance, Margin
+from resstream.errors import ArithmeticLimit, ClaimError, ClaimFault, DomainError
+from resstream.falsify import batches, climb, corners, engines, pool
+from resstream.falsify.certify import Certificate, certify
+from resstream.falsify.verdict import Tally, Verdict, add_up, conclude
 
 ENGINES = ("corners", "random", "climb", "hypothesis")
 """The engines, in the order in which a plan first calls them."""
@@ -54,108 +51,6 @@ class Chunk:
     engine: str
     number: int
     size: int
-
-
-@dataclass
-class Tally:
-    """What was seen, of one chunk or of many.
-
-    accepted and discarded count instances that met their hypotheses and that did not. Suspects are those whose float64
-    margin was negative; judged are those that exact arithmetic looked at, acquitted the suspects that it cleared,
-    outside those that do not meet the hypotheses after all.
-    """
-
-    evaluations: int = 0
-    accepted: int = 0
-    discarded: int = 0
-    suspects: int = 0
-    judged: int = 0
-    acquitted: int = 0
-    undecided: int = 0
-    outside: int = 0
-    smallest_margin: float = float("inf")
-    closest: Raw | None = None
-    violating: Raw | None = None
-    judgement: judge.Judgement | None = None
-    engine: str = ""
-    error: str = ""
-    faulty: Raw | None = None
-    faults: int = 0
-
-    def light(self) -> Tally:
-        """The same without its judgement, whose balls cannot be sent from one process to another."""
-        return replace(self, judgement=None)
-
-    def add(self, other: Tally) -> None:
-        """Count another tally in; the first violation and the first error stay."""
-        for name in (
-            "evaluations",
-            "accepted",
-            "discarded",
-            "suspects",
-            "judged",
-            "acquitted",
-            "undecided",
-            "outside",
-            "faults",
-        ):
-            setattr(self, name, getattr(self, name) + getattr(other, name))
-        self._nearer(other.smallest_margin, other.closest)
-        if self.violating is None and other.violating is not None:
-            self.violating, self.judgement, self.engine = other.violating, other.judgement, other.engine
-        if not self.error:
-            self.error, self.faulty = other.error, other.faulty
-
-    def _nearer(self, margin: float, raw: Raw | None) -> None:
-        if margin < self.smallest_margin:
-            self.smallest_margin, self.closest = margin, raw
-
-    @property
-    def finished(self) -> bool:
-        """Whether there is nothing more to look for."""
-        return self.violating is not None or bool(self.error)
-
-
-@dataclass(frozen=True, repr=False)
-class Verdict:
-    """What a search found out about a claim.
-
-    status: "refuted" (by a certified counterexample), "survived", "gave up" (too few instances met the hypotheses),
-    "vacuous" (none did) or "error" (evaluating the claim raised).
-    """
-
-    claim: Claim
-    status: str
-    seed: int
-    tally: Tally = field(default_factory=Tally)
-    seconds: float = 0.0
-    notes: tuple[str, ...] = ()
-    """What the run did not do, and why."""
-    budget: int = 0
-    counterexample: Counterexample | None = None
-    """The shrunk counterexample, where `falsify` found one."""
-
-    @property
-    def as_expected(self) -> bool:
-        """Whether the claim did what it says of itself."""
-        return self.status == ("survived" if self.claim.expect == "holds" else "refuted")
-
-    def __str__(self) -> str:
-        from resstream.falsify.report import verdict_text
-
-        shown = [str(self.counterexample)] if self.counterexample else []
-        return "\n".join([*shown, verdict_text(self)])
-
-    __repr__ = __str__  # what a prompt shows is to be read
-
-    def _repr_html_(self) -> str:
-        return as_html(str(self))
-
-
-def as_html(text: str) -> str:
-    """A text for a notebook: its first line as a heading, the rest as it stands."""
-    head, _, body = text.partition("\n")
-    return f"<div><strong>{html.escape(head)}</strong><pre>{html.escape(body)}</pre></div>"
 
 
 def plan(examples: int, batches: int, corner_shapes: int = 8, climbs: int = 1, batch: int = BATCH) -> list[Chunk]:
@@ -242,6 +137,14 @@ def search(
     start = time.perf_counter()
     done: dict[int, Tally] = {}
     notes: list[str] = []
+    try:
+        claim = batches.settled(claim)
+    except ClaimFault as failure:
+        return conclude(claim, Tally(error=str(failure)), seed, floor, time.perf_counter() - start)
+    if claim.batched is False:
+        notes_of_mode = ("evaluated one instance at a time, which is slower: it cannot be evaluated on a batch",)
+    else:
+        notes_of_mode = ()
     if workers > 1 or seconds is not None:
         tasks = pool.Pool(lambda number: run_chunk(claim, chunks[number], seed).light(), workers, seconds)
         results = tasks.run(len(chunks), lambda tally: tally.finished)
@@ -261,34 +164,25 @@ def search(
     missing = sum(number not in done for number in range(wanted))
     if missing:
         notes.append(f"{missing} of {len(chunks)} chunks were not done")
-    if tally.violating is not None and tally.judgement is None:
-        tally.judgement = judge.judge(claim, tally.violating)
-    return conclude(claim, tally, seed, floor, time.perf_counter() - start, tuple(notes))
+    if tally.violating is not None and tally.certificate is None:
+        _certify_again(claim, tally)
+    verdict = conclude(claim, tally, seed, floor, time.perf_counter() - start, tuple(notes))
+    return replace(verdict, notes=(*verdict.notes, *notes_of_mode))
 
 
-def add_up(done: Mapping[int, Tally], count: int) -> tuple[Tally, int]:
-    """The tally of the chunks done, by number up to the first that ends the search, and how many were wanted for it."""
-    tally = Tally()
-    for number in sorted(done):
-        tally.add(done[number])
-        if done[number].finished:
-            return tally, number
-    return tally, count
-
-
-def conclude(claim: Claim, tally: Tally, seed: int, floor: int, seconds: float, notes: tuple[str, ...] = ()) -> Verdict:
-    """The verdict that a tally amounts to; a run that was broken off is no survival."""
-    if tally.violating is not None:
-        status = "refuted"
-    elif tally.error:
-        status = "error"
-    elif not notes and (tally.accepted == 0 or 0 < tally.judged == tally.outside):
-        status = "vacuous"
-    elif tally.accepted < floor or any(note != pool.TIME_IS_UP and "not done" not in note for note in notes):
-        status = "gave up"
+def _certify_again(claim: Claim, tally: Tally) -> None:
+    """The certificate of an instance that another process has certified."""
+    assert tally.violating is not None
+    try:
+        again = certify(claim, tally.violating)
+    except ClaimFault as failure:
+        tally.error, tally.faulty = str(failure), tally.violating
+        return
+    if isinstance(again, Certificate):
+        tally.certificate = again
     else:
-        status = "survived"
-    return Verdict(claim, status, seed, tally, seconds, notes=notes)
+        tally.error = f"not deterministic: an instance was read as violated, and then as {again.outcome}"
+        tally.faulty = tally.violating
 
 
 class _Finished(Exception):
@@ -298,17 +192,15 @@ class _Finished(Exception):
 def run_chunk(claim: Claim, chunk: Chunk, seed: int) -> Tally:
     """One chunk of the search; the same arguments always give the same tally.
 
-    Raises ClaimError for a badly stated claim; the first chunk of an engine asks whether it may be given batches.
+    Raises ClaimError for a badly stated claim.
     """
-    if chunk.number == 0:
-        batches.require_batch_safe(claim)
     words = [seed, *claim.seed_words(), *chunk.engine.encode(), chunk.number]
     rng = np.random.default_rng(words)
     lots = np.random.default_rng([*words, 1])  # so that what is judged has no say in what is drawn
     tally = Tally(engine=chunk.engine)
     judged: set[bytes] = set()
 
-    def show(raw: Raw, by_lot: int = 0) -> Array:
+    def show(raw: Batch, by_lot: int = 0) -> Array:
         scores = examine(claim, raw, lots, tally, by_lot, judged)
         if tally.finished:
             raise _Finished
@@ -340,7 +232,7 @@ def _engine(claim: Claim, chunk: Chunk, rng: np.random.Generator, show: Callable
 
 def examine(
     claim: Claim,
-    raw: Raw,
+    raw: Batch,
     rng: np.random.Generator,
     tally: Tally,
     by_lot: int = SUSPECTS,
@@ -351,9 +243,10 @@ def examine(
     Returns a score for each instance, the lower the nearer to a violation (see `scores_of`). Instances whose digest is
     in `judged` are not judged again.
     """
-    assert raw.count is not None
     try:
         assessment = claim.assess(raw)
+    except ClaimFault as failure:
+        return _examine_halves(claim, raw, rng, tally, failure, judged)
     except ClaimError:
         raise
     except Exception as failure:
@@ -361,16 +254,18 @@ def examine(
     margin = assessment.conclusion
     accepted = raw.take(np.flatnonzero(assessment.met))
     tally.evaluations += raw.count
-    tally.accepted += accepted.count or 0
-    tally.discarded += raw.count - (accepted.count or 0)
+    tally.accepted += accepted.count
+    tally.discarded += raw.count - accepted.count
     scores = scores_of(assessment)
+    if accepted.count < raw.count:
+        tally.nearest_miss = min(tally.nearest_miss, float(np.min(assessment.missing[~assessment.met])))
     if not accepted.count:
         return scores
     relative = margin.relative
     clear = relative >= NEAR
     if clear.any():
         nearest = int(np.argmin(np.where(clear, relative, np.inf)))
-        tally._nearer(float(relative[nearest]), accepted.at(nearest))
+        tally.nearer(float(relative[nearest]), accepted.at(nearest))
     tally.suspects += int(np.count_nonzero(relative < 0))
     # A chunk whose suspects were all cleared so far looks at fewer of the next ones.
     most = SUSPECTS if tally.acquitted < 3 * SUSPECTS else 2
@@ -381,7 +276,7 @@ def examine(
             if digest in judged:
                 continue
             judged.add(digest)
-        _judge_one(claim, instance, bool(relative[index] < 0), tally)
+        _judge_one(claim, instance, float(relative[index]), tally)
         if tally.finished:
             break
     return scores
@@ -420,7 +315,7 @@ def _softened(margin: Margin) -> Array:
 
 
 def _to_judge(
-    claim: Claim, accepted: Raw, margin: Margin, rng: np.random.Generator, by_lot: int, most: int
+    claim: Claim, accepted: Batch, margin: Margin, rng: np.random.Generator, by_lot: int, most: int
 ) -> list[int]:
     """Indices to judge: the most suspicious in three orders, then some by lot, without repeats.
 
@@ -439,7 +334,7 @@ def _to_judge(
     return list(dict.fromkeys(int(place) for place in picked))
 
 
-def _steady(claim: Claim, accepted: Raw, ranked: Sequence[Array], relative: Array) -> list[int]:
+def _steady(claim: Claim, accepted: Batch, ranked: Sequence[Array], relative: Array) -> list[int]:
     """Those of the first suspects whose violation stays under a nudge of the raw entries, the worst first."""
     several = np.array(
         list(dict.fromkeys(int(place) for order in ranked for place in order[: 8 * SUSPECTS])), dtype=int
@@ -452,7 +347,7 @@ def _steady(claim: Claim, accepted: Raw, ranked: Sequence[Array], relative: Arra
     return [int(place) for place in kept[np.argsort(relative[kept], kind="stable")]]
 
 
-def steady(claim: Claim, raw: Raw, relative: Array) -> Array:
+def steady(claim: Claim, raw: Batch, relative: Array) -> Array:
     """Whether each negative relative margin of a batch stays about the same when the raw entries are nudged."""
     parts = claim.parts(raw.sizes, raw.options)
     signs = np.random.default_rng(0)
@@ -461,38 +356,25 @@ def steady(claim: Claim, raw: Raw, relative: Array) -> Array:
         for name, x in raw.arrays.items()
     }
     try:
-        again = claim.assess(Raw(raw.sizes, raw.options, arrays, raw.count))
+        again = claim.assess(Batch(raw.sizes, raw.options, arrays, raw.count))
     except Exception:  # what raises beside a suspect is looked into when it is met itself
-        return np.zeros(raw.count or 0, dtype=bool)
+        return np.zeros(raw.count, dtype=bool)
     moved = np.full(len(relative), np.inf)
     moved[again.met] = again.conclusion.relative
     with np.errstate(all="ignore"):
         return np.abs(moved - relative) <= 0.2 * np.abs(relative)
 
 
-def _judge_one(claim: Claim, raw: Raw, suspect: bool, tally: Tally) -> None:
-    tally.judged += 1
+def _judge_one(claim: Claim, raw: Instance, margin: float, tally: Tally) -> None:
     try:
-        judgement = judge.judge(claim, raw)
-    except ClaimError:
-        raise
-    except Exception as failure:
-        tally.error, tally.faulty = f"{type(failure).__name__}: {failure}", raw
+        answer = certify(claim, raw)
+    except ClaimError as failure:
+        if not isinstance(failure, ClaimFault):
+            raise
+        tally.judged += 1
+        tally.error, tally.faulty = str(failure), raw
         return
-    if judgement.outcome == judge.VIOLATED:
-        tally.violating, tally.judgement = raw, judgement
-        tally._nearer(judgement.margin, raw)
-        return
-    if judgement.outcome == judge.OUTSIDE:
-        # The slack of the float filter had let it in.
-        tally.accepted -= 1
-        tally.discarded += 1
-        tally.outside += 1
-    elif judgement.outcome == judge.UNDECIDED:
-        tally.undecided += 1
-    else:
-        tally._nearer(judgement.margin, raw)
-        tally.acquitted += suspect
+    tally.count(raw, answer, margin)
 
 
 _FLOAT_FAULTS = (ArithmeticLimit, DomainError, ArithmeticError, np.linalg.LinAlgError)
@@ -500,21 +382,19 @@ _FLOAT_FAULTS = (ArithmeticLimit, DomainError, ArithmeticError, np.linalg.LinAlg
 
 
 def _examine_halves(
-    claim: Claim, raw: Raw, rng: np.random.Generator, tally: Tally, failure: Exception, judged: set[bytes] | None
+    claim: Claim, raw: Batch, rng: np.random.Generator, tally: Tally, failure: Exception, judged: set[bytes] | None
 ) -> Array:
     """Find the instances on which evaluating the claim raises, and let the judge say whether rounding is to blame."""
-    count = raw.count or 0
-    if count == 1:
+    if raw.count == 1:
         tally.evaluations += 1
         tally.faults += 1
         if not isinstance(failure, _FLOAT_FAULTS):
-            tally.error, tally.faulty = f"{type(failure).__name__}: {failure}", raw.at(0)
-        elif tally.faults > FAULTS:
-            tally.undecided += 1
-        else:
+            tally.error, tally.faulty = str(failure), raw.at(0)
+        elif tally.faults <= FAULTS:
             tally.accepted += 1
-            _judge_one(claim, raw.at(0), False, tally)
+            _judge_one(claim, raw.at(0), float("nan"), tally)
         return np.array([4.0])
+    count = raw.count
     scores = np.full(count, 4.0)
     for half in (np.arange(count // 2), np.arange(count // 2, count)):
         if not tally.finished:
@@ -522,4 +402,4 @@ def _examine_halves(
     return scores
 
 
-__all__ = ["ENGINES", "Array", "Chunk", "Tally", "Verdict", "budget_plan", "plan", "run_chunk", "search"]
+__all__ = ["ENGINES", "Chunk", "budget_plan", "examine", "plan", "run_chunk", "scores_of", "search"]

@@ -17,9 +17,12 @@ from typing import Any
 import numpy as np
 
 from resstream.arithmetic import Array
-from resstream.claim import Claim, Raw
+from resstream.claim import Batch, Claim, Instance
 from resstream.domains import Part
-from resstream.falsify import climb, corners, judge
+from resstream.errors import ClaimFault
+from resstream.falsify import climb, corners
+from resstream.falsify.certify import Certificate, certify
+from resstream.falsify.judge import PRECISIONS
 
 JUDGED = 6
 """Candidates of a batch that are judged before it is given up."""
@@ -66,29 +69,29 @@ def tidy(value: float) -> Fraction:
     return near if float(near) == value else Fraction(repr(value))
 
 
-def _costs(raw: Raw) -> tuple[Array, Array]:
+def _costs(raw: Batch) -> tuple[Array, Array]:
     """For each instance of a batch: its nonzero entries, and the sum of the costs of its entries."""
     if not raw.arrays or not raw.count:
-        return np.zeros(raw.count or 0), np.zeros(raw.count or 0)
-    flat = np.concatenate([np.reshape(x, (raw.count or 0, -1)) for x in raw.arrays.values()], axis=1)
+        return np.zeros(raw.count), np.zeros(raw.count)
+    flat = np.concatenate([np.reshape(x, (raw.count, -1)) for x in raw.arrays.values()], axis=1)
     values, places = np.unique(flat, return_inverse=True)
     table = np.array([entry_cost(float(value)) for value in values])
     return np.count_nonzero(flat, axis=1), table[places.reshape(flat.shape)].sum(axis=1)
 
 
-def cost(claim: Claim, raw: Raw) -> Cost:
+def cost(claim: Claim, raw: Instance) -> Cost:
     """The place of an instance in the order (float64 raw entries)."""
     nonzero, total = _costs(raw.batch())
     return (*_shape_cost(claim, raw), int(nonzero[0]), int(total[0]), *_last(raw))
 
 
-def _shape_cost(claim: Claim, raw: Raw) -> Cost:
+def _shape_cost(claim: Claim, raw: Instance | Batch) -> Cost:
     options = tuple(values.index(raw.options[name]) for name, values in claim.option_values().items())
     sizes = tuple(raw.sizes.values())
     return (sum(sizes), sizes, options)
 
 
-def _last(raw: Raw) -> Cost:
+def _last(raw: Instance) -> Cost:
     """What tells instances of equal cost apart, so that the order is total."""
     return (
         tuple(float(v) for x in raw.arrays.values() for v in -np.abs(x).reshape(-1)),
@@ -101,34 +104,38 @@ def _last(raw: Raw) -> Cost:
 
 @dataclasses.dataclass
 class Shrinker:
-    """Holds the simplest violating instance so far: `floats` as the search sees it, `exact` and `judgement` as judged.
+    """Holds the simplest violating instance so far: `floats` as the search sees it, `certificate` as certified.
 
     `better` is called with every improvement, so that an interruption loses none.
     """
 
     claim: Claim
-    floats: Raw
-    exact: Raw
-    judgement: judge.Judgement
-    better: Callable[[Raw], None] = lambda _: None
+    floats: Instance
+    certificate: Certificate
+    better: Callable[[Instance], None] = lambda _: None
     tidying: bool = False
     steps: int = 0
 
     @classmethod
-    def of(cls, claim: Claim, found: Raw, better: Callable[[Raw], None] = lambda _: None) -> Shrinker:
+    def of(cls, claim: Claim, found: Instance, better: Callable[[Instance], None] = lambda _: None) -> Shrinker:
         """A shrinker that starts from an instance whose violation is certified."""
-        judgement = judge.judge(claim, found)
-        assert judgement.outcome == judge.VIOLATED
-        floats = dataclasses.replace(found, arrays={k: np.asarray(x, dtype=float) for k, x in found.arrays.items()})
-        shrinker = cls(claim, floats, found, judgement, better)
+        certificate = certify(claim, found)
+        if not isinstance(certificate, Certificate):
+            raise ClaimFault(f"claim {claim.id}: expected a violating instance to shrink, got one that {certificate}")
+        floats = Instance(found.sizes, found.options, {k: np.asarray(x, dtype=float) for k, x in found.arrays.items()})
+        shrinker = cls(claim, floats, certificate, better)
         shrinker.tidying = True
-        exact = shrinker._exact(floats)
-        judged = judge.judge(claim, exact)
-        if judged.outcome == judge.VIOLATED:
-            shrinker.exact, shrinker.judgement = exact, judged
+        tidied = certify(claim, shrinker._exact(floats))
+        if isinstance(tidied, Certificate):
+            shrinker.certificate = tidied
         else:  # the violation hangs on the very last digits
             shrinker.tidying = False
         return shrinker
+
+    @property
+    def exact(self) -> Instance:
+        """The simplest instance, in exact numbers."""
+        return self.certificate.raw
 
     def run(self) -> None:
         """Shrink to a local minimum."""
@@ -141,7 +148,7 @@ class Shrinker:
             if not self._shapes(rng):
                 return
 
-    def _exact(self, floats: Raw) -> Raw:
+    def _exact(self, floats: Instance) -> Instance:
         read = np.frompyfunc(tidy if self.tidying else Fraction, 1, 1)
         arrays = {}
         for name, x in floats.arrays.items():
@@ -150,7 +157,7 @@ class Shrinker:
             arrays[name] = exact
         return dataclasses.replace(floats, arrays=arrays)
 
-    def _try(self, batch: Raw) -> bool:
+    def _try(self, batch: Batch) -> bool:
         """Take the simplest instance of a batch that is simpler than the present one and certainly violates."""
         if not batch.count:
             return False
@@ -170,7 +177,7 @@ class Shrinker:
                 return True
         return False
 
-    def _suspects(self, batch: Raw) -> Raw:
+    def _suspects(self, batch: Batch) -> Batch:
         """Those that violate in float64, unless nothing is left of the violation when the entries are nudged."""
         from resstream.falsify.search import steady
 
@@ -188,15 +195,15 @@ class Shrinker:
                 return suspects.take(np.flatnonzero(stays))
         return suspects
 
-    def _accept(self, candidate: Raw) -> bool:
+    def _accept(self, candidate: Instance) -> bool:
         exact = self._exact(candidate)
         try:
-            judgement = judge.judge(self.claim, exact, judge.PRECISIONS[:2])
+            certificate = certify(self.claim, exact, PRECISIONS[:2])
         except Exception:  # a claim that raises there is a finding of its own, and no simpler counterexample
             return False
-        if judgement.outcome != judge.VIOLATED:
+        if not isinstance(certificate, Certificate):
             return False
-        self.floats, self.exact, self.judgement = candidate, exact, judgement
+        self.floats, self.certificate = candidate, certificate
         self.steps += 1
         self.better(exact)
         return True
@@ -210,7 +217,7 @@ class Shrinker:
             changed = True
         return changed
 
-    def _try_shapes(self, instances: Callable[[corners.Shape], Raw | None]) -> bool:
+    def _try_shapes(self, instances: Callable[[corners.Shape], Batch | None]) -> bool:
         for shape in self._smaller_shapes():
             batch = instances(shape)
             if batch is not None and self._try(batch):
@@ -227,13 +234,13 @@ class Shrinker:
             for choice in choices[: choices.index(options[name])]:
                 yield sizes, {**options, name: choice}
 
-    def _left_out(self, shape: corners.Shape) -> Raw | None:
+    def _left_out(self, shape: corners.Shape) -> Batch | None:
         """The present instance with one index less on the axes that have become shorter, each index in turn."""
         parts = self.claim.parts(*shape)
         longest = max((x.shape[axis] for name, x in self._overlap(parts).items() for axis in range(x.ndim)), default=1)
         instances = [self._without(parts, index) for index in range(longest)]
         arrays = {name: np.stack([instance[name] for instance in instances]) for name in parts}
-        return Raw(*shape, arrays, longest)
+        return Batch(*shape, arrays, longest)
 
     def _overlap(self, parts: Mapping[str, Part]) -> dict[str, Array]:
         return {name: x for name, x in self.floats.arrays.items() if name in parts}
@@ -252,23 +259,23 @@ class Shrinker:
             arrays[name] = part.settle(x)
         return arrays
 
-    def _climbed(self, shape: corners.Shape, rng: np.random.Generator) -> Raw | None:
+    def _climbed(self, shape: corners.Shape, rng: np.random.Generator) -> Batch | None:
         """Violations that a short climb from the left-out instances and from corners meets at a smaller shape."""
         start = self._left_out(shape)
         parts = self.claim.parts(*shape)
         if start is None or not parts:
             return None
-        met: list[Raw] = []
+        met: list[Batch] = []
         fresh = climb.starts(self.claim, shape, rng, 512)
         batch = corners.corner_batch(self.claim, shape, rng, 1024)
-        pool = Raw(
+        pool = Batch(
             *shape,
             {name: np.concatenate([start.arrays[name], batch.arrays[name], fresh.arrays[name]]) for name in parts},
-            (start.count or 0) + (batch.count or 0) + (fresh.count or 0),
+            start.count + batch.count + fresh.count,
         )
-        size = (pool.count or 0) + SEARCHED
+        size = pool.count + SEARCHED
 
-        def show(raw: Raw) -> Array:
+        def show(raw: Batch) -> Array:
             scores = _scores(self.claim, raw)
             found = np.flatnonzero(scores < -1e-9)
             if len(found):
@@ -290,20 +297,20 @@ class Shrinker:
         shape = (dict(self.floats.sizes), dict(self.floats.options))
         self._try(corners.corner_batch(self.claim, shape, rng, ENUMERATED))
         if parts:
-            self._try(Raw(*shape, corners.sample(parts, rng, ENUMERATED), ENUMERATED))
+            self._try(Batch(*shape, corners.sample(parts, rng, ENUMERATED), ENUMERATED))
         for name, part in parts.items():
             if part.kind == "whole":
                 for place in range(int(np.prod(part.shape))):
                     self._try(self._all_lower(name, place, part))
 
-    def _all_lower(self, name: str, place: int, part: Part) -> Raw:
+    def _all_lower(self, name: str, place: int, part: Part) -> Batch:
         here = int(self.floats.arrays[name].reshape(-1)[place])
         values = np.arange(part.low, min(here, part.low + 65536))
         batch = _repeated(self.floats, len(values))
         batch.arrays[name].reshape(len(values), int(np.prod(part.shape)))[:, place] = values
         return batch
 
-    def _moves(self) -> Iterator[Raw]:
+    def _moves(self) -> Iterator[Batch]:
         """Batches of simpler instances, the boldest first."""
         parts = self.claim.parts(self.floats.sizes, self.floats.options)
         if not parts:
@@ -315,11 +322,11 @@ class Shrinker:
         yield self._settled(parts, _in_groups(flat, groups))
         yield self._settled(parts, _pairs(flat))
 
-    def _settled(self, parts: Mapping[str, Part], rows: Array) -> Raw:
+    def _settled(self, parts: Mapping[str, Part], rows: Array) -> Batch:
         rows = np.unique(rows[np.isfinite(rows).all(axis=1)], axis=0)
         ordered = {name: parts[name] for name in self.floats.arrays}
         arrays = {name: parts[name].settle(x) for name, x in corners.split(ordered, rows).items()}
-        return dataclasses.replace(self.floats, arrays=arrays, count=len(rows))
+        return Batch(self.floats.sizes, self.floats.options, arrays, len(rows))
 
     def _groups(self, parts: Mapping[str, Part]) -> list[Array]:
         """Places of the flat entries that belong together: all, each part, each row, each column."""
@@ -339,18 +346,18 @@ class _Met(Exception):
     """A climb has met a violation."""
 
 
-def _scores(claim: Claim, raw: Raw) -> Array:
+def _scores(claim: Claim, raw: Batch) -> Array:
     from resstream.falsify.search import scores_of
 
     try:
         return scores_of(claim.assess(raw))
     except Exception:  # a claim that raises there is a finding of its own, and no simpler counterexample
-        return np.full(raw.count or 0, 4.0)
+        return np.full(raw.count, 4.0)
 
 
-def _repeated(raw: Raw, count: int) -> Raw:
+def _repeated(raw: Instance, count: int) -> Batch:
     arrays = {name: np.repeat(x[None], count, axis=0) for name, x in raw.arrays.items()}
-    return dataclasses.replace(raw, arrays=arrays, count=count)
+    return Batch(raw.sizes, raw.options, arrays, count)
 
 
 _SMALL = (0.0, 1.0, -1.0, 2.0, -2.0, 0.5, -0.5, 3.0, 10.0, 0.1)

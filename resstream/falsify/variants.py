@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from resstream import claims, domains
-from resstream.claim import Claim, Raw
+from resstream.claim import Batch, Claim
 from resstream.domains import Domain
 from resstream.errors import ArithmeticLimit, ClaimError, DomainError, ResstreamError
 from resstream.falsify import expressions
@@ -120,7 +120,7 @@ def _try_out(claim: Claim) -> None:
     rng = np.random.default_rng(0)
     arrays = {name: part.draw(rng, 8) for name, part in claim.parts(sizes, options).items()}
     with suppress(ArithmeticLimit, DomainError):  # the search will meet them, and judge
-        claim.assess(Raw(sizes, options, arrays, 8))
+        claim.assess(Batch(sizes, options, arrays, 8))
 
 
 def _require_small(claim: Claim) -> None:

@@ -10,9 +10,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from flint import arb, fmpq
+from flint import fmpq
 
-from resstream.arithmetic import Array, is_expression, total
+from resstream.arithmetic import Array, BallEntry, RationalEntry, is_expression, total
+from resstream.arithmetic.entries import negated
 from resstream.errors import DomainError, ShapeError, Undecided
 
 ROUNDINGS = 16
@@ -49,7 +50,7 @@ def require_finite(name: str, x: Array) -> None:
             raise DomainError(f"{name}: expected finite entries, got {x[bad][0]} at {_index(bad)}")
         return
     for index, entry in np.ndenumerate(x):
-        if isinstance(entry, arb) and not entry.is_finite():
+        if isinstance(entry, BallEntry) and not entry.value.is_finite():
             raise Undecided(f"{name}: the ball at {list(index)} has no finite bounds")
 
 
@@ -112,8 +113,8 @@ def require_row_stochastic(name: str, A: Any) -> None:
         off = np.abs(sums - 1) > ROUNDINGS * slack
         below, within = f"below {-slack:.3g}", f" within {ROUNDINGS * slack:.3g}"
     else:
-        negative = _where(A, lambda entry: bool(entry < 0))
-        off = _where(sums, lambda entry: not entry.contains(1) if isinstance(entry, arb) else entry != 1)
+        negative = _where(A, lambda entry: entry.below(entry.of(fmpq(0))))
+        off = _where(sums, lambda entry: negated(entry.same(entry.of(fmpq(1)))))
         below, within = "below 0", ""
     if negative.any():
         at = tuple(np.argwhere(negative)[0])
@@ -129,5 +130,7 @@ def require_row_stochastic(name: str, A: Any) -> None:
 
 
 def _where(x: Array, condition: Any) -> Array:
-    """The boolean array of a condition on exact entries; entries of a power series are let through."""
-    return np.reshape([isinstance(entry, (arb, fmpq)) and condition(entry) for entry in x.flat], x.shape)
+    """Where a three-valued condition on exact entries certainly holds; entries with a slope are let through."""
+    return np.reshape(
+        [isinstance(entry, (BallEntry, RationalEntry)) and condition(entry) is True for entry in x.flat], x.shape
+    )

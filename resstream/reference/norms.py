@@ -6,10 +6,22 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from flint import arb, arb_mat, ctx, fmpq
+from flint import arb, arb_mat, ctx
 
-from resstream.arithmetic import Array, Ball, Unknown, absolute, amax, sqrt, square, total, total_entry
-from resstream.errors import DomainError, NotExact, NotExpressible, ShapeError
+from resstream.arithmetic import (
+    Array,
+    Ball,
+    BallEntry,
+    RationalEntry,
+    absolute,
+    amax,
+    sqrt,
+    square,
+    total,
+    total_entry,
+)
+from resstream.arithmetic.solver import SolverEntry
+from resstream.errors import DomainError, NotExact, NotExpressible, ShapeError, Undecided
 from resstream.reference.checks import require_batch, require_matrix, require_rows, require_square
 
 KINDS = ("l1", "l2", "linf")
@@ -114,25 +126,36 @@ def spectral_norm(W: Array) -> Array:
 
 
 def _spectral_norm_of_one(W: Array) -> Any:
-    if all(isinstance(entry, fmpq) for entry in W.flat):
+    if all(isinstance(entry, RationalEntry) for entry in W.flat):
         value = _closed_form(_gram(W))
         if value is None:
             raise NotExact("the spectral norm of this matrix has no closed form here")
         return sqrt(value).item()
-    if isinstance(W.flat[0], Unknown):
+    if isinstance(W.flat[0], SolverEntry):
         if min(W.shape) > 1:
             raise NotExpressible("spectral norm")
         return frobenius_norm(W).item()
-    if not all(isinstance(entry, arb) for entry in W.flat):
+    if not all(isinstance(entry, BallEntry) for entry in W.flat):
         raise DomainError("W: the spectral norm takes float, ball or rational entries, and has no derivative here")
     # The midpoints are taken for exact. The largest singular value moves by at most the Frobenius norm of a change.
-    middle, radius = (np.frompyfunc(f, 1, 1)(W) for f in (arb.mid, arb.rad))
+    middle, radius = (np.frompyfunc(f, 1, 1)(W) for f in (_middle, _radius))
     bits = ctx.prec
     with Ball(2 * bits + 64).working():
         value = _closed_form(_gram(middle))
-        largest = _largest_singular_value(arb_mat(middle.tolist()), bits) if value is None else sqrt(value).item()
-    moved = frobenius_norm(radius).item().upper()
-    return (largest + arb(0, moved)).nonnegative_part() if moved > 0 else +largest
+        if value is None:
+            largest = _largest_singular_value(arb_mat([[entry.value for entry in row] for row in middle]), bits)
+        else:
+            largest = sqrt(value).item().value
+    moved = frobenius_norm(radius).item().value.upper()
+    return BallEntry((largest + arb(0, moved)).nonnegative_part() if moved > 0 else +largest, nonnegative=True)
+
+
+def _middle(entry: BallEntry) -> BallEntry:
+    return BallEntry(entry.value.mid(), nonnegative=entry.nonnegative)
+
+
+def _radius(entry: BallEntry) -> BallEntry:
+    return BallEntry(entry.value.rad(), nonnegative=True)
 
 
 def _gram(W: Array) -> Array:
@@ -141,13 +164,16 @@ def _gram(W: Array) -> Array:
 
 
 def _closed_form(G: Array) -> Array | None:
-    """Largest eigenvalue (1, 1) of a positive semidefinite matrix, where it is certain to have a simple form."""
+    """Largest eigenvalue (1, 1) of an exact positive semidefinite matrix, where it has a simple form."""
     size = G.shape[-1]
     diagonal = np.diagonal(G)[None]
-    if all(G[i, j] == 0 for i in range(size) for j in range(i)):
-        return amax(diagonal)
-    if total(diagonal).item() ** 2 == total_entry(square(G)).item():  # rank one: a single eigenvalue, the trace
-        return total(diagonal)
+    try:
+        if all(G[i, j] == 0 for i in range(size) for j in range(i)):
+            return amax(diagonal)
+        if total(diagonal).item() ** 2 == total_entry(square(G)).item():  # rank one: a single eigenvalue, the trace
+            return total(diagonal)
+    except Undecided:  # the entries of a product may be rounded: then it is no special form that is certain
+        pass
     if size == 2:
         gap = G[:1, :1] - G[1:, 1:]
         return (total(diagonal) + sqrt(square(gap) + 4 * square(G[:1, 1:]))) / 2

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from flint import fmpq, fmpq_series
 
-from resstream.arithmetic import Array, cos, exact, exp, log, sin, zeros
+from resstream.arithmetic import Array, DualEntry, RationalEntry, cos, exact, exp, log, sin, zeros
 from resstream.errors import NotExact, ShapeError
 
 Positions = Sequence[int] | Array
@@ -88,13 +88,19 @@ def _angles(positions: Positions, width: int, base: int, like: Array) -> Array:
         raise ShapeError(f"positions: expected integers (n,) or entries (..., n, 1), got shape {np.shape(positions)}")
     pairs = np.arange(0, width, 2)[None, :]
     places = _entries(places, like)
-    if like.dtype == object and isinstance(places.flat[0], (fmpq, fmpq_series)):
+    if like.dtype == object and _is_rational(places.flat[0]):
         if not all(place == 0 for place in places.flat):
             raise NotExact("a rotation by a position other than 0 is not rational")
         return places * pairs.astype(object)
     # exp(0 * log base) is exactly 1, also for balls: the first pair turns by the position itself.
     frequency = exp(exact(-1, width) * _entries(pairs, like) * log(_entries(np.array([[base]]), like)))
     return places * frequency
+
+
+def _is_rational(entry: Any) -> bool:
+    while isinstance(entry, DualEntry):
+        entry = entry.value
+    return isinstance(entry, RationalEntry)
 
 
 def _entries(values: Array, like: Array) -> Array:

@@ -12,7 +12,17 @@ from typing import Any
 import numpy as np
 from flint import acb_mat, arb, arb_mat, fmpq, fmpq_mat
 
-from resstream.arithmetic import Array, descending, eye, sqrt, square, total_entry
+from resstream.arithmetic import (
+    Array,
+    BallEntry,
+    Entry,
+    RationalEntry,
+    descending,
+    eye,
+    sqrt,
+    square,
+    total_entry,
+)
 from resstream.errors import DomainError, NotExact, Undecided
 from resstream.reference.checks import require_matrix, require_square
 
@@ -88,7 +98,7 @@ def determinant(W: Array) -> Array:
     require_square("W", W)
     if W.dtype != object:
         return np.linalg.det(W)[..., None, None]
-    return _each(W, lambda one: _row([(fmpq_mat if _is_rational(one) else arb_mat)(one.tolist()).det()]))
+    return _each(W, lambda one: _row([(fmpq_mat if _is_rational(one) else arb_mat)(_plain(one)).det()]))
 
 
 def trace(W: Array) -> Array:
@@ -123,27 +133,42 @@ def _each(W: Array, function: Callable[[Array], Array]) -> Array:
     return np.stack(results).reshape(*W.shape[:-2], *results[0].shape[-2:]) if W.ndim > 2 else results[0]
 
 
-def _row(entries: list[Any]) -> Array:
-    row = np.empty((1, len(entries)), dtype=object)
-    row[0] = entries
+def _row(numbers: list[Any]) -> Array:
+    """Numbers of FLINT, or entries, as a row of entries (1, k)."""
+    row = np.empty((1, len(numbers)), dtype=object)
+    row[0] = [number if isinstance(number, Entry) else _entry(number) for number in numbers]
     return row
 
 
+def _entry(number: Any) -> Entry:
+    return RationalEntry(number) if isinstance(number, fmpq) else BallEntry(number)
+
+
+def _plain(W: Array) -> list[list[Any]]:
+    """The numbers of FLINT behind the entries of a matrix."""
+    return [[entry.value for entry in row] for row in W]
+
+
+def _nonnegative(number: arb) -> BallEntry:
+    """An enclosure of what is nonnegative by its mathematics, cut at zero."""
+    return BallEntry(number.nonnegative_part(), nonnegative=True)
+
+
 def _is_rational(W: Array) -> bool:
-    if all(isinstance(entry, fmpq) for entry in W.flat):
+    if all(isinstance(entry, RationalEntry) for entry in W.flat):
         return True
-    if not all(isinstance(entry, arb) for entry in W.flat):
+    if not all(isinstance(entry, BallEntry) for entry in W.flat):
         raise DomainError("W: a spectrum takes float, ball or rational entries, and has no derivative here")
-    if not all(entry.is_finite() for entry in W.flat):
+    if not all(entry.value.is_finite() for entry in W.flat):
         raise Undecided("W: a ball without finite bounds has no spectrum")
     return False
 
 
 def _midpoints(W: Array) -> tuple[Array, arb]:
     """The exact rational matrix of the midpoints, and a bound on the Frobenius norm of what the radii may add."""
-    exact = np.frompyfunc(_dyadic, 1, 1)(np.frompyfunc(arb.mid, 1, 1)(W))
-    radii = np.frompyfunc(arb.rad, 1, 1)(W)
-    return exact, sqrt(total_entry(square(radii))).item().upper()
+    exact = np.frompyfunc(lambda entry: RationalEntry(_dyadic(entry.value.mid())), 1, 1)(W)
+    radii = np.frompyfunc(lambda entry: BallEntry(entry.value.rad(), nonnegative=True), 1, 1)(W)
+    return exact, sqrt(total_entry(square(radii))).item().value.upper()
 
 
 def _dyadic(entry: arb) -> fmpq:
@@ -153,13 +178,13 @@ def _dyadic(entry: arb) -> fmpq:
 
 def _roots(M: Array) -> list[Any]:
     """Certified enclosures (complex balls) of the eigenvalues of an exact rational matrix, with multiplicity."""
-    roots = fmpq_mat(M.tolist()).charpoly().numer().complex_roots()
+    roots = fmpq_mat(_plain(M)).charpoly().numer().complex_roots()
     return [root for root, multiplicity in roots for _ in range(multiplicity)]
 
 
 def _rational_roots(M: Array) -> list[fmpq]:
     """The eigenvalues of an exact rational matrix if all of them are rational, elsewhere NotExact."""
-    polynomial = fmpq_mat(M.tolist()).charpoly().numer()
+    polynomial = fmpq_mat(_plain(M)).charpoly().numer()
     if polynomial.height_bits() > FACTORED:
         raise NotExact("the characteristic polynomial is too large to look for rational roots")
     _, factors = polynomial.factor()
@@ -178,7 +203,7 @@ def _eigenvalues(W: Array) -> list[Any]:
     middle, radius = _midpoints(W)
     if radius > 0:
         try:
-            return list(acb_mat(arb_mat(W.tolist())).eig())
+            return list(acb_mat(arb_mat(_plain(W))).eig())
         except ValueError:  # multiple or too close: FLINT does not tell them apart
             pass
     roots = _roots(middle)
@@ -186,7 +211,7 @@ def _eigenvalues(W: Array) -> list[Any]:
         # Bhatia, Elsner and Krause: the eigenvalues of A and A + E pair up within
         # 4 (||A|| + ||A + E||)^(1 - 1/d) ||E||^(1/d).
         size = W.shape[-1]
-        norm = sqrt(total_entry(square(np.frompyfunc(arb, 1, 1)(middle)))).item()
+        norm = arb(total_entry(square(middle)).item().value).sqrt()
         moved = 4 * (2 * norm + radius) ** (arb(1) - arb(1) / size) * radius ** (arb(1) / size)
         change = arb(0, moved.upper())
         roots = [type(root)(root.real + change, root.imag + change) for root in roots]
@@ -200,24 +225,24 @@ def _real(root: Any) -> Any:
 def _singular_values_of_one(W: Array) -> Array:
     if _is_rational(W):
         G = W @ W.mT if W.shape[-2] <= W.shape[-1] else W.mT @ W
-        return descending(sqrt(_row(list(_rational_roots(G)))))
+        return descending(sqrt(_row(_rational_roots(G))))
     middle, radius = _midpoints(W)
     G = middle @ middle.mT if W.shape[-2] <= W.shape[-1] else middle.mT @ middle
-    values = descending(sqrt(_row([root.real for root in _roots(G)])))
+    values = descending(sqrt(_row([_nonnegative(root.real) for root in _roots(G)])))
     if radius > 0:  # no singular value moves by more than the norm of the change (Weyl)
-        values = np.frompyfunc(lambda value: (value + arb(0, radius)).nonnegative_part(), 1, 1)(values)
+        values = np.frompyfunc(lambda entry: _nonnegative(entry.value + arb(0, radius)), 1, 1)(values)
     return values
 
 
 def _rank_of_one(W: Array) -> Array:
     if _is_rational(W):
-        return _row([fmpq(fmpq_mat(W.tolist()).rank())])
+        return _row([fmpq(fmpq_mat(_plain(W)).rank())])
     middle, radius = _midpoints(W)
     full = min(W.shape)
     if radius == 0:
-        return _row([arb(fmpq_mat(middle.tolist()).rank())])
+        return _row([arb(fmpq_mat(_plain(middle)).rank())])
     G = W @ W.mT if W.shape[-2] <= W.shape[-1] else W.mT @ W
-    if abs(arb_mat(G.tolist()).det()) > 0 or _singular_values_of_one(W)[0, -1] > 0:
+    if abs(arb_mat(_plain(G)).det()) > 0 or _singular_values_of_one(W)[0, -1] > 0:
         return _row([arb(full)])
     raise Undecided("the rank of a ball matrix that is not certainly of full rank is not known")
 

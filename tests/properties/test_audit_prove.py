@@ -4,7 +4,7 @@ import pytest
 
 from resstream import domains
 from resstream.arithmetic import exact, largest_entry, smallest_entry, square, total, total_entry
-from resstream.audit import prove
+from resstream.prove import goals as prove
 from resstream.claim import at_least, at_most, claim, equal, every, less_than
 from resstream.claims import contraction
 from resstream.domains import Matrix, Norm, RowStochastic

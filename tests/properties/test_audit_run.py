@@ -226,7 +226,7 @@ def test_progress_names_every_question():
 
 
 def test_a_proof_needs_z3_and_says_how_to_get_it(monkeypatch):
-    monkeypatch.setitem(sys.modules, "resstream.audit.solve", None)
+    monkeypatch.setitem(sys.modules, "resstream.prove.solve", None)
     found = audit(contracts_twice)
     assert "install resstream[prove]" in found.missing[-1]
     assert found.failures is not None

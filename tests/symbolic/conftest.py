@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import sympy as sp
 
-from resstream.algebra import vanishes
+from resstream.prove.algebra import vanishes
 
 
 @pytest.fixture(scope="session")

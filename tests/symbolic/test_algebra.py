@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import sympy as sp
 
-from resstream.algebra import vanishes
+from resstream.prove.algebra import vanishes
 from resstream.errors import Undecided
 
 x, y, z = sp.symbols("x y z", real=True)

@@ -8,7 +8,7 @@ from resstream import claims
 from resstream.claim import Claim, at_most, claim, equal, every
 from resstream.domains import Matrix, Norm, Permutation, RowStochastic, Scalar, Vector, Whole
 from resstream.errors import ClaimError
-from resstream.identity import prove_identity, small_sizes
+from resstream.prove.identity import prove_identity, small_sizes
 from resstream.reference import diameter, dobrushin, dobrushin_overlap, layer_norm
 
 LIBRARY = claims.library()

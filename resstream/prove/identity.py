@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from resstream.arithmetic import SYMBOLIC, Array
-from resstream.claim import Claim, Raw, exact_entries
+from resstream.claim import Claim, Instance
 from resstream.domains import Part, Permutation
 from resstream.errors import ClaimError, Undecided
 
@@ -71,9 +71,9 @@ def _difference(claim: Claim, sizes: Mapping[str, int]) -> str:
         options = dict(zip(names, choice, strict=True))
         for raw in _symbolic_instances(claim, sizes, options):
             for relation in claim.conclude(claim.build(raw, SYMBOLIC)):
-                if relation.kind != "==":
+                if not relation.is_equality:
                     return f"it states an inequality ({relation.shown})"
-                if not all(_same(lhs, rhs) for lhs, rhs in exact_entries(relation, like=SYMBOLIC.array([0]))):
+                if not all(_same(lhs, rhs) for lhs, rhs in relation.pairs(SYMBOLIC)):
                     which = "".join(f" for {option} {value}" for option, value in options.items())
                     return "the difference of the sides does not simplify to zero" + which
     return ""
@@ -81,14 +81,15 @@ def _difference(claim: Claim, sizes: Mapping[str, int]) -> str:
 
 def _same(lhs: Any, rhs: Any) -> bool:
     """Whether the difference is zero, or that of the squares of sides that cannot be negative."""
-    from resstream.algebra import vanishes  # SymPy is imported only where an identity is asked for
+    from resstream.prove.algebra import vanishes  # SymPy is imported only where an identity is asked for
 
+    lhs, rhs = (side.value for side in (lhs, rhs))
     if vanishes(lhs - rhs):
         return True
     return bool(lhs.is_nonnegative and rhs.is_nonnegative) and vanishes(lhs * lhs - rhs * rhs)
 
 
-def _symbolic_instances(claim: Claim, sizes: Mapping[str, int], options: Mapping[str, str]) -> list[Raw]:
+def _symbolic_instances(claim: Claim, sizes: Mapping[str, int], options: Mapping[str, str]) -> list[Instance]:
     """Symbols for all raw numbers, but for whole numbers and orders, which take each of their values in turn."""
     choices: dict[str, list[Array]] = {}
     for name, part in claim.parts(sizes, options).items():
@@ -103,7 +104,7 @@ def _symbolic_instances(claim: Claim, sizes: Mapping[str, int], options: Mapping
         choices[name] = [np.reshape(value, part.shape) for value in islice(values, VALUES + 1)]
     if prod(map(len, choices.values())) > VALUES:
         raise Undecided(f"it has more than {VALUES} combinations of whole numbers")
-    return [Raw(sizes, options, dict(zip(choices, chosen, strict=True))) for chosen in product(*choices.values())]
+    return [Instance(sizes, options, dict(zip(choices, chosen, strict=True))) for chosen in product(*choices.values())]
 
 
 def _symbols(name: str, part: Part) -> Array:

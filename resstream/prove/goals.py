@@ -18,12 +18,13 @@ from flint import fmpq
 
 from resstream import domains
 from resstream.arithmetic import FLOAT64, Array, to_fraction, total, where
-from resstream.arithmetic.solver import Condition, Entry, Formula, Polynomial
-from resstream.claim import Claim, Raw, Relation, exact_entries
+from resstream.arithmetic.entries import NoValue
+from resstream.arithmetic.solver import Condition, Formula, Polynomial, SolverEntry
+from resstream.claim import Batch, Claim, Comparison, Instance
 from resstream.domains import Domain, Options, Sizes
 from resstream.errors import ArithmeticLimit, DomainError, NotExpressible
 from resstream.falsify import judge
-from resstream.identity import prove_identity
+from resstream.prove.identity import prove_identity
 from resstream.reference.norms import Norm as NormValue
 
 LARGEST = 3
@@ -49,7 +50,7 @@ class Goal:
     detail: str = ""
     method: str = "Z3"
     seconds: float = 0.0
-    counterexample: Raw | None = None
+    counterexample: Instance | None = None
 
     def __str__(self) -> str:
         sizes = ", ".join(f"{name}={size}" for name, size in self.sizes.items())
@@ -138,7 +139,7 @@ def _label(claim: Claim, name: str, value: str, sizes: Sizes) -> str:
 
 def prove_at(claim: Claim, sizes: Sizes, options: Options, label: str, seconds: float) -> Goal:
     """Try to prove a claim at fixed sizes and options."""
-    from resstream.audit.solve import settle  # Z3 is an extra, and takes time to import
+    from resstream.prove.solve import settle  # Z3 is an extra, and takes time to import
 
     start = time.monotonic()
     goal = Goal(dict(sizes), label, UNDECIDED, f"in {seconds:.1f} s")
@@ -165,7 +166,7 @@ def _is_identity(claim: Claim, sizes: Sizes) -> bool:
     arrays = {name: part.draw(rng, 2) for name, part in claim.parts(sizes, options).items()}
     with FLOAT64.working():
         try:
-            return all(r.kind == "==" for r in claim.conclude(claim.build(Raw(sizes, options, arrays, 2))))
+            return all(r.is_equality for r in claim.conclude(claim.build(Batch(sizes, options, arrays, 2))))
         except Exception:  # what cannot be evaluated at these sizes is nothing to prove
             return False
 
@@ -177,7 +178,7 @@ def _by_algebra(claim: Claim, sizes: Sizes) -> Goal | None:
     return Goal(dict(sizes), "", PROVED, method="algebra", seconds=time.monotonic() - start)
 
 
-def _is_violated(claim: Claim, raw: Raw) -> bool:
+def _is_violated(claim: Claim, raw: Instance) -> bool:
     try:
         return judge.judge(claim, raw).outcome == judge.VIOLATED
     except (ArithmeticLimit, DomainError, ZeroDivisionError):
@@ -304,20 +305,19 @@ def _state(claim: Claim, sizes: Sizes, options: Options) -> _Statement:
     for name, domain in claim.over.items():
         own = {key.rpartition(".")[2]: value for key, value in options.items() if key.rpartition(".")[0] == name}
         objects[name], raws[name] = unknowns(domain, formula, sizes, own)
-    like = formula.fresh((1, 1))
     try:
         for relation in claim.hypotheses(objects):
             formula.conditions += [
-                Condition(difference, {"<=": ">=", "<": ">", "==": "=="}[relation.kind])
-                for difference in _slacks(relation, like)
+                Condition(difference, "==" if relation.is_equality else ">" if relation.is_strict else ">=")
+                for difference in _slacks(relation, formula)
             ]
         violations = []
         for relation in claim.conclude(objects):
-            for difference in _slacks(relation, like):
-                if relation.kind == "==":
+            for difference in _slacks(relation, formula):
+                if relation.is_equality:
                     violations += [Condition(difference, ">"), Condition(-difference, ">")]
                 else:
-                    violations.append(Condition(-difference, ">" if relation.kind == "<=" else ">="))
+                    violations.append(Condition(-difference, ">=" if relation.is_strict else ">"))
     except NotExpressible:
         raise
     except Exception as failure:
@@ -326,15 +326,15 @@ def _state(claim: Claim, sizes: Sizes, options: Options) -> _Statement:
     return _Statement(formula, violations, raws)
 
 
-def _slacks(relation: Relation, like: Array) -> Iterator[Polynomial]:
-    for lhs, rhs in exact_entries(relation, like):
+def _slacks(relation: Comparison, formula: Formula) -> Iterator[Polynomial]:
+    for lhs, rhs in relation.pairs(formula):
         difference = rhs - lhs
-        if not isinstance(difference, Entry):
-            difference = like.item().of(difference)
+        if isinstance(difference, NoValue):
+            raise NotExpressible(difference.reason)
         yield difference.polynomial
 
 
-def _instance(statement: _Statement, model: Mapping[int, fmpq], sizes: Sizes, options: Options) -> Raw | None:
+def _instance(statement: _Statement, model: Mapping[int, fmpq], sizes: Sizes, options: Options) -> Instance | None:
     """The raw instance of a model; None where a domain has not said how its objects are built."""
     arrays = {}
     for name, parts in statement.raw.items():
@@ -343,9 +343,9 @@ def _instance(statement: _Statement, model: Mapping[int, fmpq], sizes: Sizes, op
         for part, entries in parts.items():
             values = np.empty(entries.shape, dtype=object)
             for index, entry in np.ndenumerate(entries):
-                polynomial = entry.polynomial if isinstance(entry, Entry) else Polynomial({(): fmpq(entry)})
+                polynomial = entry.polynomial if isinstance(entry, SolverEntry) else Polynomial({(): fmpq(entry)})
                 for unknown in polynomial.unknowns():
                     polynomial = polynomial.substitute(unknown, Polynomial({(): model.get(unknown, fmpq(0))}))
                 values[index] = to_fraction(polynomial.known())
             arrays[f"{name}.{part}" if part else name] = values
-    return Raw(dict(sizes), dict(options), arrays)
+    return Instance(dict(sizes), dict(options), arrays)

@@ -1,0 +1,147 @@
+"""Ball entries (`flint.arb`): enclosures at a chosen precision, which hold the true value.
+
+An entry also knows whether its number is nonnegative *by its form* (a square, an absolute value, a sum of such), which
+an enclosure that touches zero cannot tell: the square root of such a number exists, and its enclosure is cut at zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from flint import arb, ctx, fmpq
+
+from resstream.arithmetic.entries import Entry, NoValue
+from resstream.arithmetic.literals import to_fmpq
+from resstream.arithmetic.rationals import one_entry
+
+
+class BallEntry(Entry):
+    """An enclosure of a real number, and whether that is certainly at least zero by its form."""
+
+    __slots__ = ("nonnegative", "value")
+
+    def __init__(self, value: arb, nonnegative: bool = False) -> None:
+        self.value = value
+        self.nonnegative = nonnegative
+
+    def __repr__(self) -> str:
+        return str(self.value)
+
+    def of(self, value: fmpq) -> Entry:
+        return BallEntry(arb(value), bool(value >= 0))
+
+    def adopt(self, value: Any) -> Entry | None:
+        return BallEntry(value) if isinstance(value, arb) else None
+
+    def plus(self, other: Any) -> Entry:
+        return BallEntry(self.value + other.value, self.nonnegative and other.nonnegative)
+
+    def minus(self, other: Any) -> Entry:
+        return BallEntry(self.value - other.value)
+
+    def times(self, other: Any) -> Entry:
+        return BallEntry(self.value * other.value, (self.nonnegative and other.nonnegative) or self is other)
+
+    def over(self, other: Any) -> Entry:
+        quotient = self.value / other.value
+        if quotient.is_finite():
+            return BallEntry(quotient, self.nonnegative and other.nonnegative)
+        if other.value == 0:
+            return NoValue("division by zero", True)
+        return NoValue("division by a number that may be zero", False)
+
+    def negative(self) -> Entry:
+        return BallEntry(-self.value)
+
+    def size(self) -> Entry:
+        return BallEntry(abs(self.value), True)
+
+    def larger(self, other: Any) -> Entry:
+        return BallEntry(self.value.max(other.value), self.nonnegative or other.nonnegative)
+
+    def below(self, other: Any) -> bool | None:
+        if self.value < other.value:
+            return True
+        if self.value >= other.value or self is other or (self.nonnegative and other.value <= 0):
+            return False
+        return None
+
+    def same(self, other: Any) -> bool | None:
+        if self.value != other.value:
+            return False
+        return True if self.value == other.value or self is other else None
+
+    def square_root(self) -> Entry:
+        value = self.value
+        if value < 0:
+            return NoValue(f"square root of the negative number {value.str(6, radius=False)}", True)
+        if not value.lower() < 0:
+            return BallEntry(value.sqrt(), True)
+        if self.nonnegative:
+            return BallEntry(arb(0).union(value.upper().sqrt()), True)
+        return NoValue("square root of a number that may be negative", False)
+
+    def _finite(self, value: arb, nonnegative: bool = False) -> Entry:
+        """The entry of a value, unless the enclosure is the whole line."""
+        return BallEntry(value, nonnegative) if value.is_finite() else NoValue("overflow", False, unbounded=True)
+
+    def exponential(self) -> Entry:
+        return self._finite(self.value.exp(), True)
+
+    def logarithm(self) -> Entry:
+        value = self.value
+        if value > 0:
+            return self._finite(value.log())
+        if value <= 0:
+            return NoValue(f"logarithm of {value.str(6, radius=False)}", True)
+        return NoValue("logarithm of a number that may not be positive", False)
+
+    def cosine(self) -> Entry:
+        return self._finite(self.value.cos())
+
+    def sine(self) -> Entry:
+        return self._finite(self.value.sin())
+
+    def hyperbolic_tangent(self) -> Entry:
+        return self._finite(self.value.tanh())
+
+
+@dataclass(frozen=True)
+class Ball:
+    """Ball arithmetic at a working precision of `bits` bits: every entry is an interval that holds the true value."""
+
+    bits: int = 128
+
+    @property
+    def name(self) -> str:
+        """How reports call it."""
+        return f"ball({self.bits})"
+
+    def array(self, values: Any) -> np.ndarray[Any, Any]:
+        """The values (floats, integers, `Fraction`, `fmpq`, balls; any shape) as entries."""
+        with self.working():
+            out = np.frompyfunc(_entry, 1, 1)(np.asarray(values, dtype=object))
+        return out if isinstance(out, np.ndarray) else one_entry(out)
+
+    @contextmanager
+    def working(self) -> Iterator[None]:
+        """Where the entries are computed with. FLINT's precision is global to the process, and set here alone."""
+        before = ctx.prec
+        ctx.prec = self.bits
+        try:
+            yield
+        finally:
+            ctx.prec = before
+
+
+def _entry(value: Any) -> Entry:
+    if isinstance(value, Entry):
+        value = value.value  # type: ignore[attr-defined]
+    if isinstance(value, arb):
+        return BallEntry(value)
+    value = to_fmpq(value)
+    return BallEntry(arb(value), bool(value >= 0))

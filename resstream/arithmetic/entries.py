@@ -1,0 +1,372 @@
+"""What the entries of every exact number system share: operators, three-valued comparisons, and what they refuse.
+
+A number system states one table of operations, as a subclass of `Entry`. The operators are here, once: they let in
+other exact numbers, and refuse a foreign one (a float that is not whole, NaN, a complex number) with the line of the
+claim that brought it. A comparison that cannot be decided raises `Undecided`; it is never False for want of knowledge.
+What has no value (a quotient by zero, the root of a negative number) is an entry too, `NoValue`, which swallows what it
+meets: so `where(x == 0, 0, y / x)` means what it says, and only a value that is asked for must exist.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+from flint import fmpq, fmpz
+
+from resstream.arithmetic.literals import Exact, to_fmpq
+from resstream.errors import ForeignNumber, Unbounded, Undecided, Undefined
+
+_PACKAGE = Path(__file__).parent.parent
+_HERE, _CLAIMS = f"{_PACKAGE}/", f"{_PACKAGE / 'claims'}/"
+
+
+def place() -> str:
+    """The line of the claim that is being evaluated, as "line 7 of mine.py": the nearest caller outside the package."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        file = frame.f_code.co_filename
+        ours = file.startswith(_HERE) and not file.startswith(_CLAIMS)
+        if not ours and "/numpy/" not in file and not file.startswith("<"):
+            return f"line {frame.f_lineno} of {Path(file).name}"
+        frame = frame.f_back  # type: ignore[assignment]
+    return "an expression"
+
+
+_MENDS = {name: name for name in ("exp", "log", "sqrt", "sin", "cos", "tanh")} | {"fabs": "absolute"}
+"""What `resstream.arithmetic` calls a function of NumPy."""
+
+_NUMPY_ONLY = frozenset(_MENDS).union(
+    ["exp2", "expm1", "log2", "log10", "log1p", "cbrt", "tan", "arcsin", "arccos", "arctan", "arctan2"],
+    ["sinh", "cosh", "arcsinh", "arccosh", "arctanh", "floor", "ceil", "trunc", "rint", "degrees", "radians"],
+    ["deg2rad", "rad2deg", "logaddexp", "hypot", "spacing", "isnan", "isinf", "isfinite", "signbit"],
+)
+"""Methods by which NumPy's functions would go through an array of objects."""
+
+
+def refuse(name: str) -> NoReturn:
+    """Refuse a function that has no exact reading, naming what to use instead."""
+    if name in _MENDS:
+        mend = f"use resstream.arithmetic.{_MENDS[name]}"
+    elif name in ("float", "int", "complex"):
+        mend = "compute with the entries as they are, by operators and the functions of resstream.arithmetic"
+    else:
+        mend = "use the functions of resstream.arithmetic (mean, amax, total, descending, where, ...)"
+    called = f"numpy.{name}" if name in _NUMPY_ONLY else f"{name}()"
+    raise ForeignNumber(f"{called} in {place()} has no exact reading: {mend}")
+
+
+class Entry:
+    """A real number of an exact number system, as an entry of an object array.
+
+    Subclasses state the table: `of`, `plus`, `minus`, `times`, `over`, `negative`, `size` (absolute value), `larger`,
+    `square_root`, the transcendental functions, `below` (self < other) and `same` (self == other), the last two as
+    True, False or None where it is not known. Operators, and the order of operands, are settled here.
+    """
+
+    __slots__ = ()
+    __hash__ = None  # type: ignore[assignment]
+
+    # -- the table
+
+    def of(self, value: fmpq) -> Entry:
+        """A known number as an entry of the same system."""
+        raise NotImplementedError
+
+    def plus(self, other: Any) -> Entry:
+        raise NotImplementedError
+
+    def times(self, other: Any) -> Entry:
+        raise NotImplementedError
+
+    def over(self, other: Any) -> Entry:
+        raise NotImplementedError
+
+    def negative(self) -> Entry:
+        raise NotImplementedError
+
+    def minus(self, other: Any) -> Entry:
+        return self.plus(other.negative())
+
+    def below(self, other: Any) -> bool | None:
+        raise NotImplementedError
+
+    def same(self, other: Any) -> bool | None:
+        raise NotImplementedError
+
+    def larger(self, other: Any) -> Entry:
+        raise NotImplementedError
+
+    def size(self) -> Entry:
+        return self.larger(self.negative())
+
+    def square_root(self) -> Entry:
+        raise NotImplementedError
+
+    def exponential(self) -> Entry:
+        raise NotImplementedError
+
+    def logarithm(self) -> Entry:
+        raise NotImplementedError
+
+    def cosine(self) -> Entry:
+        raise NotImplementedError
+
+    def sine(self) -> Entry:
+        raise NotImplementedError
+
+    def hyperbolic_tangent(self) -> Entry:
+        raise NotImplementedError
+
+    def frozen(self) -> Entry:
+        """The number as a constant of a derivative that is being taken."""
+        return self
+
+    def adopt(self, value: Any) -> Entry | None:
+        """A number in the system's own foreign form (an `arb`, an expression) as an entry; None for other things."""
+        return None
+
+    def known(self) -> fmpq | None:
+        """The rational number that the entry is, where its system is that of the rationals."""
+        return None
+
+    # -- other numbers
+
+    def meet(self, other: Any) -> Any:
+        """Another operand as an entry of this system; NotImplemented where the other one is to decide."""
+        if isinstance(other, (NoValue, type(self))):
+            return other
+        if isinstance(other, (int, np.integer, np.bool_, fmpq, fmpz, Fraction, Exact)):
+            return self.of(to_fmpq(other))
+        if isinstance(other, np.ndarray):
+            return NotImplemented
+        if isinstance(other, Entry):
+            value = other.known()
+            return NotImplemented if value is None else self.of(value)
+        adopted = self.adopt(other)
+        if adopted is not None:
+            return adopted
+        if isinstance(other, (float, np.floating)) and float(other).is_integer():
+            return self.of(fmpq(int(other)))
+        if isinstance(other, (float, np.floating, complex, np.complexfloating)):
+            real = isinstance(other, (float, np.floating)) and np.isfinite(other)
+            mend = f'write exact("{float(other)!r}") if that is meant' if real else "claims are about real numbers"
+            kind = "float" if real else "number"
+            raise ForeignNumber(f"the {kind} {other} in {place()} meets exact numbers: {mend}")
+        return NotImplemented
+
+    # -- operators
+
+    def __add__(self, other: Any) -> Any:
+        if type(other) is not type(self):
+            other = self.meet(other)
+            if other is NotImplemented or type(other) is NoValue:
+                return other
+        return self.plus(other)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> Any:
+        if type(other) is not type(self):
+            other = self.meet(other)
+            if other is NotImplemented or type(other) is NoValue:
+                return other
+        return self.minus(other)
+
+    def __rsub__(self, other: Any) -> Any:
+        other = self.meet(other)
+        return other if other is NotImplemented or type(other) is NoValue else other.minus(self)
+
+    def __mul__(self, other: Any) -> Any:
+        if type(other) is not type(self):
+            other = self.meet(other)
+            if other is NotImplemented or type(other) is NoValue:
+                return other
+        return self.times(other)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Any) -> Any:
+        if type(other) is not type(self):
+            other = self.meet(other)
+            if other is NotImplemented or type(other) is NoValue:
+                return other
+        return self.over(other)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        other = self.meet(other)
+        return other if other is NotImplemented or type(other) is NoValue else other.over(self)
+
+    def __neg__(self) -> Any:
+        return self.negative()
+
+    def __pos__(self) -> Any:
+        return self
+
+    def __abs__(self) -> Any:
+        return self.size()
+
+    def __pow__(self, exponent: Any) -> Any:
+        """A whole power, by multiplication; what is not whole is refused."""
+        if isinstance(exponent, np.ndarray):
+            return NotImplemented
+        if isinstance(exponent, Exact) and exponent.value.denominator == 1:
+            exponent = int(exponent.value)
+        if isinstance(exponent, (float, np.floating)) and float(exponent).is_integer():
+            exponent = int(exponent)
+        if not isinstance(exponent, (int, np.integer)):
+            raise ForeignNumber(
+                f"the power {exponent} in {place()}: exact numbers have whole powers, and resstream.arithmetic.sqrt"
+            )
+        result: Any = self.of(fmpq(1))
+        for bit in f"{abs(int(exponent)):b}":
+            result = result * result
+            if bit == "1":
+                result = result * self
+        return result if exponent >= 0 else 1 / result
+
+    def __rpow__(self, base: Any) -> Any:
+        raise ForeignNumber(f"a power with an exact exponent in {place()}: use resstream.arithmetic.exp and log")
+
+    # -- comparisons
+
+    def _compared(self, other: Any, question: Callable[[Any, Any], bool | None], sign: str) -> Any:
+        if type(other) is not type(self):
+            other = self.meet(other)
+            if other is NotImplemented:
+                return other
+            if type(other) is NoValue:
+                other.demand()
+        answer = question(self, other)
+        if answer is None:
+            raise Undecided(f"whether {self} {sign} {other} is not known at this precision")
+        return answer
+
+    def __lt__(self, other: Any) -> Any:
+        return self._compared(other, lambda a, b: a.below(b), "<")
+
+    def __gt__(self, other: Any) -> Any:
+        return self._compared(other, lambda a, b: b.below(a), ">")
+
+    def __le__(self, other: Any) -> Any:
+        return self._compared(other, at_most_one, "<=")
+
+    def __ge__(self, other: Any) -> Any:
+        return self._compared(other, lambda a, b: at_most_one(b, a), ">=")
+
+    def __eq__(self, other: Any) -> Any:
+        return self._compared(other, lambda a, b: a.same(b), "==")
+
+    def __ne__(self, other: Any) -> Any:
+        return self._compared(other, lambda a, b: negated(a.same(b)), "!=")
+
+    # -- what there is no exact reading of
+
+    def __bool__(self) -> bool:
+        return bool(self != 0)
+
+    def __float__(self) -> float:
+        refuse("float")
+
+    def __int__(self) -> int:
+        refuse("int")
+
+    def __complex__(self) -> complex:
+        refuse("complex")
+
+    def __index__(self) -> int:
+        refuse("int")
+
+    def __round__(self, digits: int = 0) -> Any:
+        refuse("round")
+
+    def __floor__(self) -> Any:
+        refuse("floor")
+
+    def __ceil__(self) -> Any:
+        refuse("ceil")
+
+    def __trunc__(self) -> Any:
+        refuse("trunc")
+
+    def __floordiv__(self, other: Any) -> Any:
+        refuse("floor_divide")
+
+    __rfloordiv__ = __mod__ = __rmod__ = __divmod__ = __rdivmod__ = __floordiv__
+
+    def conjugate(self) -> Entry:
+        """The number itself: entries are real."""
+        return self
+
+    def __getattr__(self, name: str) -> Any:
+        if name in _NUMPY_ONLY:
+            return lambda *_: refuse(name)
+        raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+
+
+def at_most_one(first: Entry, second: Entry) -> bool | None:
+    """Whether first <= second, three-valued: not second < first, known where the latter is, or where they are equal."""
+    if first is second:
+        return True
+    beyond = second.below(first)
+    return beyond if beyond is None else not beyond
+
+
+def negated(answer: bool | None) -> bool | None:
+    """The negation of a three-valued answer."""
+    return None if answer is None else not answer
+
+
+class NoValue(Entry):
+    """What has no value, or may have none (`certain` False): the reason, and where it arose.
+
+    Whatever is computed from it has none either. Asked for (compared, or a side of a relation), it raises Undefined, or
+    Undecided where it may still have one at a higher precision (Unbounded where an enclosure is the whole line).
+    """
+
+    __slots__ = ("certain", "reason", "unbounded")
+
+    def __init__(self, reason: str, certain: bool, unbounded: bool = False) -> None:
+        self.reason = f"{reason} in {place()}"
+        self.certain = certain
+        self.unbounded = unbounded
+
+    def __repr__(self) -> str:
+        return f"no value ({self.reason})"
+
+    def demand(self) -> NoReturn:
+        """Say that there is none."""
+        if self.certain:
+            raise Undefined(self.reason)
+        raise (Unbounded if self.unbounded else Undecided)(self.reason)
+
+    def meet(self, other: Any) -> Any:
+        return NotImplemented if isinstance(other, np.ndarray) else self
+
+    def __rsub__(self, other: Any) -> Any:
+        return self
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return self
+
+    def __pow__(self, exponent: Any) -> Any:
+        return self
+
+    def of(self, value: fmpq) -> Entry:
+        return self
+
+    def _swallow(self, *_: Any) -> Entry:
+        return self
+
+    plus = times = over = minus = larger = _swallow
+    negative = size = square_root = exponential = logarithm = cosine = sine = hyperbolic_tangent = _swallow
+
+    def below(self, other: Any) -> bool | None:
+        self.demand()
+
+    def same(self, other: Any) -> bool | None:
+        self.demand()

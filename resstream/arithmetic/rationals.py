@@ -1,0 +1,124 @@
+"""Rational entries (`flint.fmpq`): exact, where a value is rational; what is not raises NotExact."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from flint import fmpq
+
+from resstream.arithmetic.entries import Entry, NoValue
+from resstream.arithmetic.literals import to_fmpq
+from resstream.errors import NotExact
+
+
+class RationalEntry(Entry):
+    """An exact rational number."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: fmpq) -> None:
+        self.value = value
+
+    def __repr__(self) -> str:
+        return str(self.value)
+
+    def of(self, value: fmpq) -> Entry:
+        return RationalEntry(value)
+
+    def known(self) -> fmpq | None:
+        return self.value
+
+    def plus(self, other: Any) -> Entry:
+        return RationalEntry(self.value + other.value)
+
+    def minus(self, other: Any) -> Entry:
+        return RationalEntry(self.value - other.value)
+
+    def times(self, other: Any) -> Entry:
+        return RationalEntry(self.value * other.value)
+
+    def over(self, other: Any) -> Entry:
+        return RationalEntry(self.value / other.value) if other.value != 0 else NoValue("division by zero", True)
+
+    def negative(self) -> Entry:
+        return RationalEntry(-self.value)
+
+    def size(self) -> Entry:
+        return RationalEntry(abs(self.value))
+
+    def larger(self, other: Any) -> Entry:
+        return self if self.value >= other.value else other
+
+    def below(self, other: Any) -> bool | None:
+        return bool(self.value < other.value)
+
+    def same(self, other: Any) -> bool | None:
+        return bool(self.value == other.value)
+
+    def square_root(self) -> Entry:
+        if self.value < 0:
+            return NoValue(f"square root of the negative number {self.value}", True)
+        root, rest = self.value.p.sqrtrem()
+        other, other_rest = self.value.q.sqrtrem()
+        if rest or other_rest:
+            raise NotExact(f"the square root of {self.value} is not rational")
+        return RationalEntry(fmpq(root, other))
+
+    def _known(self, name: str, at: int, value: int) -> Entry:
+        """A transcendental function: rational at one rational number alone."""
+        if self.value == at:
+            return RationalEntry(fmpq(value))
+        raise NotExact(f"{name}({self.value}) is not rational")
+
+    def exponential(self) -> Entry:
+        return self._known("exp", 0, 1)
+
+    def logarithm(self) -> Entry:
+        if self.value <= 0:
+            return NoValue(f"logarithm of {self.value}", True)
+        return self._known("log", 1, 0)
+
+    def cosine(self) -> Entry:
+        return self._known("cos", 0, 1)
+
+    def sine(self) -> Entry:
+        return self._known("sin", 0, 0)
+
+    def hyperbolic_tangent(self) -> Entry:
+        return self._known("tanh", 0, 0)
+
+
+@dataclass(frozen=True)
+class Rational:
+    """The number system of exact rational entries."""
+
+    name: str = "rational"
+
+    def array(self, values: Any) -> np.ndarray[Any, Any]:
+        """The values (floats, integers, `Fraction`, `fmpq`; any shape) as entries."""
+        out = np.frompyfunc(lambda value: RationalEntry(exact_value(value)), 1, 1)(np.asarray(values, dtype=object))
+        return out if isinstance(out, np.ndarray) else one_entry(out)
+
+    @contextmanager
+    def working(self) -> Iterator[None]:
+        """Where the entries are computed with: anywhere."""
+        yield
+
+
+def one_entry(entry: Any) -> np.ndarray[Any, Any]:
+    """An array without axes that holds one entry."""
+    out = np.empty((), dtype=object)
+    out[()] = entry
+    return out
+
+
+def exact_value(value: Any) -> fmpq:
+    """The rational value of a raw number or of a rational entry."""
+    return value.value if isinstance(value, RationalEntry) else to_fmpq(value)
+
+
+RATIONAL = Rational()

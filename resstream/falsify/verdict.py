@@ -1,0 +1,217 @@
+"""What a search saw (`Tally`) and what it amounts to (`Verdict`)."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from resstream.claim import Claim, Instance
+from resstream.falsify.certify import Certificate
+from resstream.falsify.judge import HOLDS, OUTSIDE, TIED, UNDECIDED, UNDEFINED, Judgement
+
+if TYPE_CHECKING:
+    from resstream.falsify.counterexample import Counterexample
+
+REFUTED, SURVIVED, GAVE_UP, VACUOUS, ERROR = "refuted", "survived", "gave up", "vacuous", "error"
+STATUSES = (REFUTED, SURVIVED, UNDECIDED, UNDEFINED, GAVE_UP, VACUOUS, ERROR)
+"""The verdicts, and nothing between them."""
+
+TIME_IS_UP = "the time limit was reached"
+
+_COUNTS = (
+    "evaluations",
+    "accepted",
+    "discarded",
+    "suspects",
+    "judged",
+    "acquitted",
+    "tied",
+    "undecided",
+    "undefined",
+    "outside",
+    "faults",
+)
+
+
+@dataclass
+class Tally:
+    """What was seen, of one chunk or of many.
+
+    accepted and discarded count instances that met their hypotheses and that did not. Suspects are those whose float64
+    margin was negative; judged are those that exact arithmetic looked at: acquitted the suspects that it cleared, tied
+    those whose sides cannot be told apart, outside those that do not meet the hypotheses after all, undefined those
+    where a side has no value, undecided those of which nothing is certain. `undecided_at` and `undefined_at` are the
+    first such instances (of the undecided, the one nearest to a violation) with what the judge said.
+    """
+
+    evaluations: int = 0
+    accepted: int = 0
+    discarded: int = 0
+    suspects: int = 0
+    judged: int = 0
+    acquitted: int = 0
+    tied: int = 0
+    undecided: int = 0
+    undefined: int = 0
+    outside: int = 0
+    smallest_margin: float = float("inf")
+    closest: Instance | None = None
+    nearest_miss: float = float("inf")
+    """By how little the hypotheses were missed where they were missed least (relative, summed)."""
+    violating: Instance | None = None
+    certificate: Certificate | None = None
+    undecided_at: tuple[float, Instance, str] | None = None
+    undefined_at: tuple[Instance, str] | None = None
+    engine: str = ""
+    error: str = ""
+    faulty: Instance | None = None
+    faults: int = 0
+    single: bool = False
+    """Whether the claim was evaluated one instance at a time."""
+
+    def light(self) -> Tally:
+        """The same without its certificate, whose balls cannot be sent from one process to another."""
+        return replace(self, certificate=None)
+
+    @property
+    def decided(self) -> int:
+        """How many instances were judged, and something was certain of them."""
+        return self.judged - self.undecided
+
+    def add(self, other: Tally) -> None:
+        """Count another tally in; the first violation and the first error stay."""
+        for name in _COUNTS:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        self.nearer(other.smallest_margin, other.closest)
+        self.nearest_miss = min(self.nearest_miss, other.nearest_miss)
+        self.single |= other.single
+        self.undefined_at = self.undefined_at or other.undefined_at
+        if other.undecided_at is not None:
+            self._undecided_nearer(other.undecided_at)
+        if self.violating is None and other.violating is not None:
+            self.violating, self.certificate, self.engine = other.violating, other.certificate, other.engine
+        if not self.error:
+            self.error, self.faulty = other.error, other.faulty
+
+    def nearer(self, margin: float, raw: Instance | None) -> None:
+        """Keep an instance if it is the nearest to a violation so far."""
+        if margin < self.smallest_margin:
+            self.smallest_margin, self.closest = margin, raw
+
+    def _undecided_nearer(self, found: tuple[float, Instance, str]) -> None:
+        if self.undecided_at is None or found[0] < self.undecided_at[0]:
+            self.undecided_at = found
+
+    def count(self, raw: Instance, answer: Certificate | Judgement, float_margin: float) -> None:
+        """Count what the judge said of an instance whose relative float64 margin is given (NaN for none)."""
+        self.judged += 1
+        if isinstance(answer, Certificate):
+            self.violating, self.certificate = raw, answer
+            self.nearer(answer.judgement.margin, raw)
+        elif answer.outcome == OUTSIDE:
+            # The slack of the float filter had let it in.
+            self.accepted -= 1
+            self.discarded += 1
+            self.outside += 1
+        elif answer.outcome == UNDECIDED:
+            self.undecided += 1
+            reason = f"{answer.reason} (at {answer.reading})"
+            self._undecided_nearer((float_margin if float_margin == float_margin else -2.0, raw, reason))
+        elif answer.outcome == UNDEFINED:
+            self.undefined += 1
+            self.undefined_at = self.undefined_at or (raw, answer.reason)
+        else:
+            assert answer.outcome in (HOLDS, TIED)
+            self.tied += answer.outcome == TIED
+            self.acquitted += float_margin < 0
+            self.nearer(answer.margin, raw)
+
+    @property
+    def finished(self) -> bool:
+        """Whether there is nothing more to look for."""
+        return self.violating is not None or bool(self.error)
+
+
+@dataclass(frozen=True, repr=False)
+class Verdict:
+    """What a search found out about a claim.
+
+    status: "refuted" (by a certified counterexample), "survived", "undecided" (some instance could not be judged),
+    "undefined" (a side has no value at some instance that meets the hypotheses), "gave up" (too few instances met the
+    hypotheses), "vacuous" (it is proved that none does) or "error" (evaluating the claim raised).
+    """
+
+    claim: Claim
+    status: str
+    seed: int
+    tally: Tally = field(default_factory=Tally)
+    seconds: float = 0.0
+    notes: tuple[str, ...] = ()
+    """What the run did not do, and why."""
+    budget: int = 0
+    counterexample: Counterexample | None = None
+    """The shrunk counterexample, where `falsify` found one."""
+
+    @property
+    def as_expected(self) -> bool:
+        """Whether the claim did what it says of itself."""
+        return self.status == (SURVIVED if self.claim.expect == "holds" else REFUTED)
+
+    def __str__(self) -> str:
+        from resstream.falsify.report import verdict_text
+
+        shown = [str(self.counterexample)] if self.counterexample else []
+        return "\n".join([*shown, verdict_text(self)])
+
+    __repr__ = __str__  # what a prompt shows is to be read
+
+    def _repr_html_(self) -> str:
+        return as_html(str(self))
+
+
+def as_html(text: str) -> str:
+    """A text for a notebook: its first line as a heading, the rest as it stands."""
+    head, _, body = text.partition("\n")
+    return f"<div><strong>{html.escape(head)}</strong><pre>{html.escape(body)}</pre></div>"
+
+
+def add_up(done: Mapping[int, Tally], count: int) -> tuple[Tally, int]:
+    """The tally of the chunks done, by number up to the first that ends the search, and how many were wanted for it."""
+    tally = Tally()
+    for number in sorted(done):
+        tally.add(done[number])
+        if done[number].finished:
+            return tally, number
+    return tally, count
+
+
+def conclude(claim: Claim, tally: Tally, seed: int, floor: int, seconds: float, notes: tuple[str, ...] = ()) -> Verdict:
+    """The verdict that a tally amounts to; a run that was broken off is no survival, and what is not known is not held.
+
+    floor: how many instances must have met the hypotheses.
+    """
+    if tally.violating is not None and tally.certificate is not None:
+        status = REFUTED
+    elif tally.error:
+        status = ERROR
+    elif tally.undefined and tally.undefined + tally.undecided >= tally.judged - tally.outside:
+        status = ERROR  # a statement without a value anywhere states nothing
+        tally.error = f"undefined wherever it was judged: {tally.undefined_at[1] if tally.undefined_at else ''}"
+    elif tally.undecided:
+        status = UNDECIDED
+    elif tally.undefined:
+        status = UNDEFINED
+    elif (
+        tally.accepted < floor
+        or 0 < tally.judged == tally.outside
+        or any(note != TIME_IS_UP and "not done" not in note for note in notes)
+    ):
+        status = GAVE_UP
+    else:
+        status = SURVIVED
+    return Verdict(claim, status, seed, tally, seconds, notes=notes)
+
+
+__all__ = ["STATUSES", "TIME_IS_UP", "Tally", "Verdict", "add_up", "as_html", "conclude"]
