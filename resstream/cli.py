@@ -106,13 +106,14 @@ def _print_rows(rows: Sequence[Row], profile: str, seed: int) -> None:
     table = Table(box=None, header_style="bold", pad_edge=False)
     table.add_column("claim", overflow="fold")
     table.add_column("verdict", no_wrap=True)
-    for name in ("met", "discarded", "margin", "seconds"):
+    for name in ("met", "discarded", "undecided", "margin", "seconds"):
         table.add_column(name, justify="right", no_wrap=True)
     for row in rows:
         margin = "" if row.smallest_margin is None else f"{row.smallest_margin:.2g}"
         verdict = row.verdict if row.as_expected else f"{row.verdict} (expected: {row.expect})"
         style = "" if row.as_expected else "bold red"
-        cells = (row.id, verdict, f"{row.accepted:,}", f"{row.discarded:,}", margin, f"{row.seconds:.2f}")
+        counts = (row.accepted, row.discarded, row.undecided + row.undefined)
+        cells = (row.id, verdict, *(f"{count:,}" for count in counts), margin, f"{row.seconds:.2f}")
         table.add_row(*cells, style=style)
     console.print(table)
     for row in rows:
@@ -124,7 +125,8 @@ def _print_rows(rows: Sequence[Row], profile: str, seed: int) -> None:
     console.print(
         f"\n{held} survived as stated, {refuted} refuted as expected, {wrong} not as expected; "
         f"{sum(row.accepted for row in rows):,} instances met their hypotheses, "
-        f"{sum(row.acquitted for row in rows):,} float64 violations were acquitted. "
+        f"{sum(row.acquitted for row in rows):,} float64 violations were acquitted, "
+        f"{sum(row.undecided + row.undefined for row in rows):,} instances could not be decided. "
         f"Profile {profile}, seed {seed}.",
         highlight=False,
         soft_wrap=True,
@@ -209,6 +211,8 @@ def _shown_range(values: range) -> str:
 
 # ---- falsify and replay -----------------------------------------------------
 
+FORMS = ("text", "latex", "python", "pytest", "json")
+
 REFUTED, UNDECIDED = 1, 3  # exit statuses; 0 is "survived"
 
 Claims = Annotated[str, typer.Argument(metavar="ID", help="A claim id, or FILE.py::ID for a claim of your own.")]
@@ -232,7 +236,8 @@ def falsify(
 ) -> None:
     """Try to refute a claim, as it stands or modified, and print the smallest counterexample found.
 
-    Exit status: 0 survived, 1 refuted, 2 bad usage, 3 neither (gave up, vacuous, or evaluating the claim raised).
+    Exit status: 0 survived, 1 refuted, 2 bad usage, 3 neither (undecided, undefined, gave up, vacuous, or evaluating
+    the claim raised).
     """
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -284,27 +289,26 @@ def replay(
 
     Exit status: 1 it refutes the claim, 0 it does not, 2 bad usage or a broken file, 3 it could not be decided.
     """
-    from resstream.falsify import judge
+    from resstream.falsify.counterexample import Counterexample
     from resstream.falsify.replay import replay as judged_again
 
-    counterexample = judged_again(file, claims_file)
+    if form not in FORMS:
+        raise ResstreamError(f"--as {form}: expected one of {', '.join(FORMS)}")
+    found = judged_again(file, claims_file)
+    if not isinstance(found, Counterexample):
+        outcome = found.judgement.outcome
+        console.print(f"{found.claim.id}: this instance does not refute it ({outcome})", highlight=False)
+        raise typer.Exit(UNDECIDED if outcome in ("undecided", "undefined") else 0)
     forms: dict[str, Callable[[], str]] = {
-        "latex": counterexample.latex,
-        "python": counterexample.snippet,
-        "pytest": counterexample.pytest_file,
-        "json": lambda: json.dumps(counterexample.json(), indent=2),
+        "latex": found.latex,
+        "python": found.snippet,
+        "pytest": found.pytest_file,
+        "json": lambda: json.dumps(found.json(), indent=2),
     }
-    outcome = counterexample.judgement.outcome
-    if form != "text" and form not in forms:
-        raise ResstreamError(f"--as {form}: expected text, {', '.join(forms)}")
     if form != "text":
         sys.stdout.write(forms[form]() + "\n")
-    elif outcome == judge.VIOLATED:
-        console.print(counterexample)
     else:
-        console.print(f"{counterexample.claim.id}: this instance does not refute it ({outcome})", highlight=False)
-    if outcome != judge.VIOLATED:
-        raise typer.Exit(UNDECIDED if outcome == judge.UNDECIDED else 0)
+        console.print(found)
     raise typer.Exit(REFUTED)
 
 

@@ -29,7 +29,7 @@ class BallEntry(Entry):
         self.nonnegative = nonnegative
 
     def __repr__(self) -> str:
-        return str(self.value)
+        return str(self.value.str(20))
 
     def of(self, value: fmpq) -> Entry:
         return BallEntry(arb(value), bool(value >= 0))

@@ -328,6 +328,7 @@ def _to_judge(
     ranked = [suspicious[np.argsort(order[suspicious], kind="stable")] for order in orders]
     certain = _steady(claim, accepted, ranked, relative)[: SUSPECTS // 2]
     picked = [*certain, *(place for order in ranked for place in order[: most // 2])][: max(most, len(certain))]
+    picked += list(np.flatnonzero(np.isnan(relative))[:SUSPECTS])  # where there may be no value at all
     if by_lot:
         lots = [suspicious, np.arange(len(relative))]
         picked += [place for lot in lots if len(lot) for place in rng.choice(lot, min(len(lot), by_lot // 2), False)]
