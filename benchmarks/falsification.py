@@ -40,9 +40,10 @@ from resstream import arithmetic as ar
 from resstream import reference as ref
 from resstream.arithmetic import Array, Exact, exact
 from resstream.claim import (
+    Batch,
     Claim,
     Conjunction,
-    Raw,
+    Instance,
     at_least,
     at_most,
     equal,
@@ -710,7 +711,7 @@ class Outcome:
     nonzero: int | None = None
 
 
-def nonzero_entries(raw: Raw) -> int:
+def nonzero_entries(raw: Instance) -> int:
     return sum(int(np.count_nonzero(np.frompyfunc(lambda v: v != 0, 1, 1)(x))) for x in raw.arrays.values())
 
 
@@ -718,13 +719,13 @@ TOLERANCE = 1e-9
 """Relative violations below this are passed over by the peers, as a careful float test would."""
 
 
-def _margin(claim: Claim, raw: Raw) -> float | None:
+def _margin(claim: Claim, raw: Instance) -> float | None:
     """The relative float margin of one instance, or None where a hypothesis fails or there is no value."""
     met, margin = claim.margin(raw.batch())
     return float(margin.relative[0]) if met[0] and np.isfinite(margin.relative[0]) else None
 
 
-def _judged(claim: Claim, raw: Raw | None, start: float) -> Outcome:
+def _judged(claim: Claim, raw: Instance | None, start: float) -> Outcome:
     seconds = time.perf_counter() - start
     if raw is None:
         return Outcome("survived", seconds)
@@ -733,7 +734,7 @@ def _judged(claim: Claim, raw: Raw | None, start: float) -> Outcome:
 
 
 @st.composite
-def stock_instances(draw: st.DrawFn, claim: Claim) -> Raw:
+def stock_instances(draw: st.DrawFn, claim: Claim) -> Instance:
     """Instances made with Hypothesis's own `arrays()`."""
     sizes = {name: draw(st.sampled_from(list(values))) for name, values in claim.size_ranges().items()}
     options = {name: draw(st.sampled_from(values)) for name, values in claim.option_values().items()}
@@ -742,12 +743,12 @@ def stock_instances(draw: st.DrawFn, claim: Claim) -> Raw:
         low, high = (part.low, part.high) if part.kind == "whole" else (0 if part.kind == "weight" else -10, 10)
         elements = st.integers(low, high).map(float) if part.kind == "whole" else st.floats(low, high)
         arrays[name] = draw(stock_arrays(np.float64, part.shape, elements=elements))
-    return Raw(sizes, options, arrays)
+    return Instance(sizes, options, arrays)
 
 
 def plain_hypothesis(claim: Claim, seed: int, examples: int, steered: bool) -> Outcome:
     """`@given` with stock arrays, and `target()` on the margin where it is steered; Hypothesis shrinks."""
-    last: list[Raw] = []
+    last: list[Instance] = []
 
     @hypothesis_seed(seed)
     @settings(
@@ -759,7 +760,7 @@ def plain_hypothesis(claim: Claim, seed: int, examples: int, steered: bool) -> O
         report_multiple_bugs=False,
     )
     @given(stock_instances(claim))
-    def test(raw: Raw) -> None:
+    def test(raw: Instance) -> None:
         margin = _margin(claim, raw)
         if margin is None:
             return
@@ -798,7 +799,7 @@ def plain_evolution(claim: Claim, seed: int, evaluations: int) -> Outcome:
             rows = np.atleast_2d(columns.T)
             left -= len(rows)
             arrays = {name: parts[name].settle(x) for name, x in corners.split(parts, rows).items()}
-            met, margin = claim.margin(Raw(*shape, arrays, len(rows)))
+            met, margin = claim.margin(Batch(*shape, arrays, len(rows)))
             values = np.full(len(rows), 1e9)
             values[met] = np.nan_to_num(margin.relative, nan=1e9)
             return values if columns.ndim > 1 else values[0]
@@ -822,7 +823,7 @@ def plain_evolution(claim: Claim, seed: int, evaluations: int) -> Outcome:
             return Outcome("error", time.perf_counter() - start)
         if found.fun < -TOLERANCE:
             arrays = {name: parts[name].settle(x)[0] for name, x in corners.split(parts, found.x[None]).items()}
-            return _judged(claim, Raw(*shape, arrays), start)
+            return _judged(claim, Instance(*shape, arrays), start)
         if left <= 0:
             break
     return _judged(claim, None, start)

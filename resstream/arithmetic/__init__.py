@@ -254,7 +254,7 @@ def minimum(x: Array, y: Array) -> Array:
 
 
 def _larger(first: Any, second: Any) -> Entry:
-    if type(first) is not type(second):
+    if type(first) is not type(second) or not isinstance(first, Entry):
         first = as_entry(first, second if isinstance(second, Entry) else None)
         met = first.meet(second)
         if met is NotImplemented:

@@ -26,6 +26,12 @@ class RationalEntry(Entry):
     def __repr__(self) -> str:
         return str(self.value)
 
+    def _sympy_(self) -> Any:
+        """How SymPy's own functions read the entry."""
+        from sympy import Rational as SympyRational
+
+        return SympyRational(int(self.value.p), int(self.value.q))
+
     def of(self, value: fmpq) -> Entry:
         return RationalEntry(value)
 

@@ -21,7 +21,7 @@ from resstream.arithmetic.entries import Entry, NoValue, place
 from resstream.arithmetic.literals import to_fmpq
 from resstream.arithmetic.obligations import NONNEGATIVE, NONZERO, POSITIVE, note
 from resstream.arithmetic.rationals import RationalEntry, one_entry
-from resstream.errors import NotExpressible
+from resstream.errors import NotExpressible, Undecided
 
 
 def sympy() -> Any:
@@ -148,11 +148,11 @@ class SymbolicEntry(Entry):
     # -- derivatives
 
     def slope(self, time: Any) -> Entry:
-        """The derivative by a symbol, where that is 0. Kinks raise NotExpressible."""
+        """The derivative by a symbol, where that is 0. Kinks raise Undecided."""
         slope = self.value.diff(time)
         jumps = slope.atoms(sympy().sign, sympy().Heaviside)
         if any(jump.args[0].subs(time, 0).is_zero for jump in jumps):
-            raise NotExpressible("a derivative at a kink (absolute value, maximum or ReLU of equal values)")
+            raise Undecided("derivative asked at a kink (absolute value, maximum or ReLU of equal values)")
         return SymbolicEntry(slope.xreplace({time: sympy().S.Zero}))
 
 

@@ -4,11 +4,11 @@ import pytest
 
 from resstream import domains
 from resstream.arithmetic import exact, largest_entry, smallest_entry, square, total, total_entry
-from resstream.prove import goals as prove
 from resstream.claim import at_least, at_most, claim, equal, every, less_than
 from resstream.claims import contraction
 from resstream.domains import Matrix, Norm, RowStochastic
 from resstream.falsify import judge
+from resstream.prove import goals as prove
 from resstream.reference import L1, diameter, dobrushin, softmax
 
 PATIENT = 60.0  # seconds for what takes about two: a busy machine is no failure

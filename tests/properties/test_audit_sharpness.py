@@ -6,7 +6,7 @@ from flint import fmpq
 
 from resstream.arithmetic import exact, tanh
 from resstream.audit import necessity, profile, restate, sample, sharpness
-from resstream.claim import Raw, at_least, at_most, claim, equal, every, less_than
+from resstream.claim import Instance, at_least, at_most, claim, equal, every, less_than
 from resstream.claims import contraction
 from resstream.domains import Causal, Matrix, Positive, RowStochastic, Scalar, Scores
 from resstream.falsify import falsify
@@ -217,7 +217,7 @@ def test_a_float_that_cancels_is_measured_in_ulps():
     def trial(x):
         return at_most((x + 2**60) - 2**60, x)
 
-    raw = Raw({}, {}, {"x": np.array([[1.0]])})
+    raw = Instance({}, {}, {"x": np.array([[1.0]])})
     (distance,) = sample._distances(trial, raw)
     assert distance == 2.0**52  # all of the side 1 is lost, in units of 2^-52
 
@@ -227,5 +227,5 @@ def test_a_float_beside_an_exact_zero_is_told_apart():
     def trial(x):
         return at_most((x / 49) * 49 - x, 0)
 
-    raw = Raw({}, {}, {"x": np.array([[1.0]])})
+    raw = Instance({}, {}, {"x": np.array([[1.0]])})
     assert list(sample._distances(trial, raw)) == [float("inf")]  # 0.9999999999999999 - 1 against 0

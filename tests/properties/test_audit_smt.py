@@ -21,8 +21,8 @@ from resstream.arithmetic import (
     tanh,
     total,
 )
-from resstream.audit import solve
 from resstream.arithmetic.solver import Choice, Condition, Formula, Polynomial, number, root_of_square, variable
+from resstream.audit import solve
 from resstream.errors import NotExpressible
 from resstream.reference import L1, LINF, Norm, diameter, dobrushin, operator_norm, row_range, spectral_norm
 

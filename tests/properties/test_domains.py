@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from resstream import domains
 from resstream.arithmetic import FLOAT64, RATIONAL, Ball
-from resstream.claim import Claim, Raw, at_most
+from resstream.claim import Batch, Claim, at_most
 from resstream.errors import ClaimError, DomainError
 from resstream.falsify import engines
 from resstream.reference import dobrushin, row_norms
@@ -133,7 +133,7 @@ def test_a_perturbed_raw_array_stays_in_the_domain(name):
     parts = claim.parts(raw.sizes, raw.options)
     moved = {key: parts[key].settle(values + rng.standard_normal(values.shape)) for key, values in raw.arrays.items()}
     for index in range(8):
-        single = Raw(raw.sizes, raw.options, moved, 8).at(index)
+        single = Batch(raw.sizes, raw.options, moved, 8).at(index)
         assert MEMBERS[name](claim.build(single, RATIONAL)["x"])
 
 

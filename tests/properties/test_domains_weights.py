@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from resstream.arithmetic import RATIONAL
-from resstream.claim import Claim, Raw, at_most
+from resstream.claim import Claim, Instance, at_most
 from resstream.domains import Heads, ReluLayer
 from resstream.falsify import engines
 
@@ -53,7 +53,7 @@ def test_zeros_build_weights_of_zeros_in_rationals(case):
     domain, weights, shapes = CASES[case]
     claim = claim_over(domain)
     parts = claim.parts({name: SIZES[name] for name in claim.size_ranges()}, {})
-    raw = Raw(SIZES, {}, {name: np.zeros(part.shape) for name, part in parts.items()})
+    raw = Instance(SIZES, {}, {name: np.zeros(part.shape) for name, part in parts.items()})
     built = weights(claim.build(raw, RATIONAL)["x"])
     assert [W.shape for W in built] == shapes
     assert all(np.all(W == 0) for W in built)

@@ -10,15 +10,15 @@ import pytest
 
 from resstream import claims
 from resstream.arithmetic import exp, largest_entry
-from resstream.claim import Raw, at_most, claim, equal
+from resstream.claim import Instance, at_most, claim, equal
 from resstream.domains import Matrix, RowStochastic, Vector
 from resstream.errors import ClaimError
 from resstream.falsify import falsify, instance, judge, vary
 from resstream.falsify.counterexample import Counterexample, from_json
 from resstream.falsify.memory import Memory
 from resstream.falsify.replay import replay
-from resstream.falsify.search import Tally
 from resstream.falsify.shrink import Shrinker, cost, tidy
+from resstream.falsify.verdict import Tally
 from resstream.reference import diameter, dobrushin, row_norms
 
 
@@ -103,7 +103,7 @@ def test_the_example_of_the_documents_has_two_tokens_in_one_dimension(squared):
 def test_shrinking_ends_at_the_same_sizes_from_any_start(seed):
     stated = claims.lookup("contraction.diameter_squared")
     rng = np.random.default_rng(seed)
-    raw = Raw(
+    raw = Instance(
         {"n": 5, "d": 4},
         {"norm.kind": "l2", "norm.basis": "standard"},
         {"A": rng.random((5, 5)) + 10 * np.eye(5), "X": rng.standard_normal((5, 4))},
@@ -147,7 +147,9 @@ def test_the_order_tells_any_two_instances_apart():
     stated = claims.lookup("contraction.diameter_squared")
     shape = {"n": 1, "d": 2}, {"norm.kind": "linf", "norm.basis": "standard"}
     values = (0.0, 1.0, -1.0, 2.0, 0.5, -0.5, 1 / 3, 10.0)
-    raws = [Raw(*shape, {"A": np.ones((1, 1)), "X": np.array([pair])}) for pair in itertools.product(values, repeat=2)]
+    raws = [
+        Instance(*shape, {"A": np.ones((1, 1)), "X": np.array([pair])}) for pair in itertools.product(values, repeat=2)
+    ]
     costs = [cost(stated, raw) for raw in raws]
     assert len(set(costs)) == len(raws)
     assert min(costs) == cost(stated, raws[0])
@@ -169,7 +171,7 @@ def test_a_violation_in_the_last_digits_is_kept_exactly():
     def last_digit(x):
         return at_most(x, 0)
 
-    shrinker = Shrinker.of(last_digit, Raw({}, {}, {"x": np.array([[0.1]])}))
+    shrinker = Shrinker.of(last_digit, Instance({}, {}, {"x": np.array([[0.1]])}))
     shrinker.run()
     assert shrinker.exact.arrays["x"].item() == third
 
@@ -364,7 +366,8 @@ def test_broken_memory_is_passed_over(tmp_path):
 
 
 def test_a_light_tally_can_be_sent_between_processes():
-    assert Tally(judgement=judge.Judgement("violated")).light().judgement is None
+    certificate = certify(lookup_false(), violating())
+    assert Tally(certificate=certificate).light().certificate is None
 
 
 def test_a_verdict_reads_well_at_a_prompt_and_in_a_notebook():

@@ -13,7 +13,8 @@ from resstream.claim import at_most, claim, equal, every, less_than, more_than
 from resstream.domains import Matrix, NonConstant, RowStochastic, Vector, Whole
 from resstream.errors import ClaimError
 from resstream.falsify import corners, falsify, judge
-from resstream.falsify.search import ENGINES, add_up, budget_plan, run_chunk, search
+from resstream.falsify.search import ENGINES, budget_plan, run_chunk, search
+from resstream.falsify.verdict import add_up
 from resstream.reference import diameter, dobrushin, frobenius_norm, layer_norm, rotary, softmax
 
 BUDGET = 60_000

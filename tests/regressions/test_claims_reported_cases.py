@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from resstream.arithmetic import RATIONAL
-from resstream.claim import Raw
+from resstream.claim import Instance
 from resstream.claims import lookup
 from resstream.falsify.judge import judge
 
@@ -19,7 +19,7 @@ def judged(identifier, **arrays):
     for sizes in _sizes(claim):
         parts = claim.parts(sizes, {})
         if all(parts[name].shape == values.shape for name, values in arrays.items()):
-            return judge(claim, Raw(sizes, {}, arrays))
+            return judge(claim, Instance(sizes, {}, arrays))
     raise AssertionError(f"no sizes of {identifier} fit the given arrays")
 
 

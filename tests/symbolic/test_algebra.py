@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import sympy as sp
 
-from resstream.prove.algebra import vanishes
 from resstream.errors import Undecided
+from resstream.prove.algebra import vanishes
 
 x, y, z = sp.symbols("x y z", real=True)
 p, q = sp.symbols("p q", positive=True)
