@@ -17,6 +17,7 @@ import typer  # noqa: E402
 from rich.console import Console  # noqa: E402
 
 from resstream.errors import ResstreamError  # noqa: E402
+from resstream.lab import commands as lab_commands  # noqa: E402
 
 if TYPE_CHECKING:
     from resstream.claim import Claim
@@ -29,6 +30,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+lab_commands.register(app)
 
 USAGE = 2  # exit status of bad usage; 1 says that something was found
 
