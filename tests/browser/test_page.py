@@ -2,7 +2,9 @@
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from typer.testing import CliRunner
 
+from resstream.cli import app
 from resstream.errors import ResstreamError
 from resstream.lab import page as pages
 
@@ -80,3 +82,21 @@ def test_no_name_is_made_twice():
 def test_a_path_that_cannot_be_written_is_an_error_of_ours(tmp_path):
     with pytest.raises(ResstreamError, match="cannot be written"):
         pages.write_page(tmp_path / "no" / "such" / "lab.html")
+
+
+# ---- the command ------------------------------------------------------------
+
+
+def test_the_command_writes_the_page(tmp_path):
+    result = CliRunner().invoke(app, ["lab", str(tmp_path / "lab.html")])
+    assert result.exit_code == 0
+    assert (tmp_path / "lab.html").read_text() == pages.page()
+
+
+def test_the_command_opens_the_page(monkeypatch):
+    opened = []
+    monkeypatch.setattr("webbrowser.open", lambda url: opened.append(url) or True)
+    assert CliRunner().invoke(app, ["lab"]).exit_code == 0
+    (url,) = opened
+    assert url.startswith("file:")
+    assert url.endswith("lab.html")
