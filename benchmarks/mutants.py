@@ -10,7 +10,8 @@ Texts, annotations, decorators and what an error says are left alone.
 
 It is noticed if a test fails, or takes more than the limit of processor time. First the module's own tests run, then
 what else concerns it, with the claims of the library whose evaluation runs its code, on the quick profile. What neither
-notices is a survivor: `benchmarks/mutants.json` lists those that no test can notice, with the reason; the score leaves them out.
+notices is a survivor: `benchmarks/mutants.json` lists those that no test can notice, with the reason; the score leaves
+them out.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from types import CodeType
 from typing import Any
@@ -386,7 +388,7 @@ def main() -> None:
     claimed = _asked_in_a_child(list(tests))
     rings = {
         "own tests": {file: own for file, (own, *_) in tests.items()},
-        "other tests": {file: [*sum(more, []), *claimed[file]] for file, (_, *more) in tests.items()},
+        "other tests": {file: [*chain.from_iterable(more), *claimed[file]] for file, (_, *more) in tests.items()},
     }
     for concerning in rings.values():
         _require_a_clean_start(concerning, options.seconds, options.workers)
