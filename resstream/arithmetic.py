@@ -231,6 +231,9 @@ class Unknown(ABC):
     def tanh(self) -> Unknown:
         raise NotExpressible("tanh")
 
+    def erf(self) -> Unknown:
+        raise NotExpressible("erf")
+
 
 # ---- exact literals ---------------------------------------------------------
 
@@ -395,6 +398,15 @@ exp = _transcendental("exp", np.exp, 0, 1)
 log = _transcendental("log", np.log, 1, 0)
 cos = _transcendental("cos", np.cos, 0, 1)
 sin = _transcendental("sin", np.sin, 0, 0)
+
+
+def _float_erf(x: Array) -> Array:
+    from scipy.special import erf as of_floats  # SciPy's special functions load slowly, and few claims need them
+
+    return of_floats(x)
+
+
+erf = _transcendental("erf", _float_erf, 0, 0)
 
 
 def tanh(x: Array) -> Array:

@@ -52,7 +52,7 @@ def rms_norm(x: Array, gain: Array | None = None, bias: Array | None = None, eps
     A zero row raises DomainError unless epsilon is positive. Source: Definition 3.
     """
     x = require_matrix("x", x)
-    return _affine(x / _root_mean_square(x, epsilon), gain, bias)
+    return _affine(x / rms_norm_scale(x, epsilon), gain, bias)
 
 
 @in_range
@@ -72,7 +72,7 @@ def layer_norm_jacobian(x: Array, gain: Array | None = None, epsilon: Epsilon = 
 def rms_norm_jacobian(x: Array, gain: Array | None = None, epsilon: Epsilon = 0) -> Array:
     """Jacobian of `rms_norm` at one row, (..., 1, d) -> (..., d, d), in the row convention: (I - x'x / (d s^2)) / s."""
     x = _one_row(x)
-    size = _root_mean_square(x, epsilon)
+    size = rms_norm_scale(x, epsilon)
     d, direction = x.shape[-1], x / size
     return _affine((eye(d, like=x) - direction.mT @ direction / d) / size, gain)
 
@@ -92,7 +92,12 @@ def layer_norm_scale(name: str, x: Array, epsilon: Epsilon = 0) -> Array:
     return root_of_squares(_mean_square, centre(x), axes=1, epsilon=epsilon)
 
 
-def _root_mean_square(x: Array, epsilon: Epsilon) -> Array:
+def rms_norm_scale(x: Array, epsilon: Epsilon = 0) -> Array:
+    """What RMSNorm divides by, the root of the mean square plus epsilon: (..., n, d) -> (..., n, 1).
+
+    A zero row raises DomainError unless epsilon is positive.
+    """
+    x = require_matrix("x", x)
     epsilon = require_epsilon("epsilon", epsilon, x)
     if values_matter(x):
         zero = (amax(absolute(frozen(x))) == 0) & _vanishes(epsilon)
