@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 from functools import cache
+from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 import resstream
 from resstream.errors import ResstreamError
+from resstream.induction.filings import fresh_filings, queries, symbol
+from resstream.induction.settings import Settings
+from resstream.induction.weights import NAMES, load_model
+from resstream.reference import AttentionOnlyModel
 
 ROOM = Path(__file__).parent
 
-MATHEMATICS = ("mathematics", "rational", "cloud_model")
+MATHEMATICS = ("mathematics", "rational", "cloud_model", "model")
 """The modules that draw nothing, each after those that it imports."""
 
-MODULES = (*MATHEMATICS, "dom", "fragment", "charts", "cloud", "main")
+MODULES = (*MATHEMATICS, "dom", "fragment", "charts", "cloud", "induction", "main")
 """The modules of the page."""
 
 ROOMS = {
@@ -28,12 +36,20 @@ ROOMS = {
         "<mo>·</mo><mi>diam</mi><mo>(</mo><mi>X</mi><mo>)</mo></math>. Drag a token and see what the bound promises "
         "beside what happens.",
     ),
+    "induction": (
+        "Induction",
+        "Two layers learn to copy",
+        "A trained model of two layers with two heads each, and nothing else: one head of layer 0 looks at the token "
+        "before, and the heads of layer 1 find where the present token stood before and copy what followed. Its 24,704 "
+        "weights lie in this page; everything below is computed from them as you type.",
+    ),
 }
 """Every room: its name in the navigation, its heading, and what it is about."""
 
 _IMPORT = re.compile(r"^import\s+(?:\{[^}]*\}\s+from\s+)?\"[^\"]+\";\n", re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=(?:async )?function|const|let|class)", re.MULTILINE)
-_NAME = re.compile(r"^export (?:async )?(?:function|const|let|class) (\w+)", re.MULTILINE)
+_NAME = re.compile(r"^(?:export )?(?:async )?(?:function|const|let|class) (\w+)", re.MULTILINE)
+_EXPORTED = re.compile(r"^export (?:async )?(?:function|const|let|class) (\w+)", re.MULTILINE)
 
 
 def module(names: tuple[str, ...] = MODULES) -> str:
@@ -49,6 +65,11 @@ def source(name: str) -> str:
 
 def exported(names: tuple[str, ...] = MODULES) -> list[str]:
     """The names that modules export."""
+    return [found for name in names for found in _EXPORTED.findall(source(name))]
+
+
+def made(names: tuple[str, ...] = MODULES) -> list[str]:
+    """The names that modules make, each of which must be made once."""
     return [found for name in names for found in _NAME.findall(source(name))]
 
 
@@ -77,7 +98,7 @@ def page() -> str:
         "links": links,
         "rooms": rooms,
         "version": resstream.__version__,
-        "data": embedded("cloud-data", cloud_data()),
+        "data": embedded("cloud-data", cloud_data()) + embedded("induction-data", induction_data()),
         "script": module().replace("</script", "<\\/script"),
     }
     template = (ROOM / "page.html").read_text(encoding="utf-8")
@@ -89,6 +110,43 @@ def cloud_data() -> dict[str, Any]:
     return {
         "tokens": json.loads((ROOM / "data" / "tokens.json").read_text(encoding="utf-8")),
         "presets": json.loads((ROOM / "data" / "presets.json").read_text(encoding="utf-8")),
+    }
+
+
+FILINGS = 12
+"""How many examples of filings the page has."""
+
+
+def shipped_model() -> tuple[AttentionOnlyModel, Settings]:
+    """The two-layer model that the package ships, and its settings."""
+    with as_file(files("resstream.induction") / "data" / "two_layers.npz") as path:
+        model, settings, _ = load_model(path)
+    return model, settings
+
+
+@cache
+def induction_data() -> dict[str, Any]:
+    """The shipped two-layer model in base64, and filings whose company names no model has met."""
+    model, settings = shipped_model()
+    weights = [(name, getattr(model, name)) for name in NAMES]
+    vector = np.concatenate([values.ravel() for _, values in weights]).astype("<f8")
+    asked = [query for query in queries(fresh_filings(0, 40)) if len(query.window) == settings.length]
+    chosen = asked[:: len(asked) // FILINGS][:FILINGS]
+    return {
+        "model": {
+            "shapes": [(name, values.shape) for name, values in weights],
+            "base": settings.base,
+            "weights": base64.b64encode(vector.tobytes()).decode("ascii"),
+        },
+        "filings": [
+            {
+                "words": list(query.window),
+                "symbols": [symbol(word) for word in query.window],
+                "answer": query.answer,
+                "symbol": symbol(query.answer),
+            }
+            for query in chosen
+        ],
     }
 
 

@@ -37,8 +37,9 @@ class Visit:
     requests: list[str] = field(default_factory=list)
     console: list[str] = field(default_factory=list)
 
-    def values(self, expression: str, argument: Any = None) -> Any:
-        return self.page.evaluate(expression, argument)
+    def settle(self) -> None:
+        """Wait until what was asked for is drawn: the page draws once a frame."""
+        self.page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
 
 Opener = Callable[..., Visit]

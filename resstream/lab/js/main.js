@@ -4,6 +4,7 @@
 import { cloudDefaults, cloudRoom, saneCloud } from "./cloud.js";
 import { button, forgetColours, whenQuiet } from "./dom.js";
 import { decode, encode, parts } from "./fragment.js";
+import { INDUCTION, inductionRoom, saneInduction } from "./induction.js";
 
 /** @typedef {{ set: (state: any) => void, redraw: () => void, stop?: () => void }} Room */
 /**
@@ -28,6 +29,12 @@ function openLaboratory() {
       sane: saneCloud,
       build: (root, state, changed) =>
         cloudRoom(root, { state, presets, defaults: cloud, changed, link: (now) => addressOf("cloud", now) }),
+    },
+    induction: {
+      defaults: INDUCTION,
+      sane: saneInduction,
+      build: (root, state, changed) =>
+        inductionRoom(root, { state, data: data("induction-data"), changed, link: (now) => addressOf("induction", now) }),
     },
   };
   /** @type {Record<string, Room>} */

@@ -230,3 +230,16 @@ export function pathsByLength(Js) {
   }
   return sums;
 }
+
+// ---- chance -----------------------------------------------------------------
+
+/** Random whole numbers below a count, from a seed: mulberry32. @param {number} seed @returns {(below: number) => number} */
+export function seeded(seed) {
+  let state = seed >>> 0;
+  return (below) => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return Math.floor((((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32) * below);
+  };
+}
