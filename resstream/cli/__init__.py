@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import os
-import sys
 
 # Before NumPy is imported: matrices here are small, and workers must not fight over the cores.
 for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_name, "1")
 
+from resstream.cli.surroundings import open_streams, run, stand_somewhere  # noqa: E402
+
+_printing, _placed = open_streams(), stand_somewhere()  # before anything else can take their numbers, or look there
+
 import typer  # noqa: E402
 
 from resstream.cli import audit, check, falsify, listing, replay, reproduce  # noqa: E402
-from resstream.cli.output import USAGE, notes  # noqa: E402
+from resstream.cli.output import USAGE, say  # noqa: E402
 from resstream.errors import ResstreamError  # noqa: E402
 from resstream.lab import commands as lab  # noqa: E402
 
@@ -33,11 +36,11 @@ for _module in COMMANDS:
 
 def main() -> None:
     """Entry point of the `resstream` command."""
-    try:
-        app()
-    except ResstreamError as error:
-        notes.print(f"error: {error}", style="bold red", markup=False, highlight=False, soft_wrap=True)
-        sys.exit(USAGE)
+    if not _printing:
+        say("standard output is closed: nothing will be printed")
+    if not _placed:
+        say("the working directory was deleted: what is written into it will be lost")
+    run(app, say, USAGE, ResstreamError)
 
 
 __all__ = ["COMMANDS", "app", "main"]

@@ -7,14 +7,15 @@ from typing import Annotated
 
 import typer
 
-from resstream.cli.output import Json, console, notes, print_json
+from resstream.cli.output import Budget, Json, Seed, console, notes, print_json, seconds_option
+from resstream.targets import require_file
 
 
 def audit(
     names: Annotated[list[str], typer.Argument(metavar="FILE.py|ID...", help="A file of claims, FILE.py::ID, or ids.")],
-    budget: Annotated[int, typer.Option(min=1, help="Evaluations of the search for a counterexample.")] = 40_000,
-    seconds: Annotated[float, typer.Option(min=1, help="A limit in time for each claim.")] = 45.0,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of every random stream.")] = 0,
+    budget: Annotated[int, Budget] = 40_000,
+    seconds: Annotated[float, seconds_option("A limit in time for each claim.")] = 45.0,
+    seed: Annotated[int, Seed] = 0,
     html: Annotated[str | None, typer.Option(metavar="FILE", help="Write one self-contained page with plots.")] = None,
     as_markdown: Annotated[bool, typer.Option("--md", help="Print Markdown.")] = False,
     as_json: Json = False,
@@ -32,7 +33,7 @@ def audit(
 
     chosen = files.targets(names)
     if html is not None:
-        page.require_writable(html)
+        require_file("--html", html)
     audits: list[Audit] = []
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
     with Progress(*columns, console=notes, transient=True, disable=not notes.is_terminal) as progress:
@@ -58,7 +59,8 @@ def audit(
         notes.print(f"wrote {html}", highlight=False)
     if len(audits) < len(chosen):
         notes.print(f"interrupted: {len(chosen) - len(audits)} of {len(chosen)} claims were not audited")
-    if len(audits) < len(chosen) or not all(found.as_expected for found in audits):
+    interrupted = any("interrupted" in found.missing for found in audits)
+    if interrupted or not all(found.as_expected for found in audits):
         raise typer.Exit(1)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from resstream.cli.output import Json, Patterns, console, notes, print_json
+from resstream.cli.output import Json, Patterns, Seed, console, notes, print_json
 
 if TYPE_CHECKING:
     from resstream.falsify.check import Row
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 def check(
     patterns: Patterns = None,
     profile: Annotated[str, typer.Option(help="quick, default, tenfold or deep.")] = "default",
-    seed: Annotated[int, typer.Option(min=0, help="Seed of every random stream.")] = 0,
-    workers: Annotated[int | None, typer.Option(min=1, help="Processes; the number of cores by default.")] = None,
+    seed: Annotated[int, Seed] = 0,
+    workers: Annotated[int | None, typer.Option(min=1, max=256, help="Processes; as many as cores by default.")] = None,
     as_json: Json = False,
 ) -> None:
     """Search for a counterexample to every claim, and judge what is found exactly.

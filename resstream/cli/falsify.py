@@ -7,8 +7,20 @@ from typing import Annotated
 
 import typer
 
-from resstream.cli.output import REFUTED, UNDECIDED, Json, console, notes, print_json
+from resstream.cli.output import (
+    REFUTED,
+    UNDECIDED,
+    Budget,
+    Json,
+    Seed,
+    Workers,
+    console,
+    notes,
+    print_json,
+    seconds_option,
+)
 from resstream.errors import ResstreamError
+from resstream.targets import require_directory
 
 Claims = Annotated[str, typer.Argument(metavar="ID", help="A claim id, or FILE.py::ID for a claim of your own.")]
 
@@ -20,10 +32,10 @@ def falsify(
     without: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Drop a hypothesis.")] = None,
     over: Annotated[list[str] | None, typer.Option(metavar="NAME=DOMAIN", help="Another domain: A=Causal(n).")] = None,
     sizes: Annotated[list[str] | None, typer.Option(metavar="NAME=RANGE", help="Another range: n=2:6.")] = None,
-    budget: Annotated[int, typer.Option(min=1, help="Evaluations.")] = 200_000,
-    seconds: Annotated[float | None, typer.Option(min=0.01, help="A limit in time.")] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of every random stream.")] = 0,
-    workers: Annotated[int, typer.Option(min=1, help="Processes; the result is the same for any number.")] = 1,
+    budget: Annotated[int, Budget] = 200_000,
+    seconds: Annotated[float | None, seconds_option("A limit in time.")] = None,
+    seed: Annotated[int, Seed] = 0,
+    workers: Annotated[int, Workers] = 1,
     save: Annotated[str | None, typer.Option(metavar="DIR", help="Write the counterexample into a directory.")] = None,
     memory: Annotated[bool, typer.Option(help="Try counterexamples of earlier runs first, and keep new ones.")] = True,
     as_json: Json = False,
@@ -37,6 +49,8 @@ def falsify(
     from resstream.falsify import report, run, variants
     from resstream.falsify.memory import DIRECTORY
 
+    if save is not None:
+        require_directory("--save", save)
     changes = {"over": _named("--over", over), "sizes": _named("--sizes", sizes)}
     claim = variants.vary(variants.find(identifier), lhs=lhs, rhs=rhs, without=without or (), **changes)
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())

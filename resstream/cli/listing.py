@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from resstream.cli.output import Json, Patterns, console, print_json
+from resstream.errors import ResstreamError
 
 if TYPE_CHECKING:
     from resstream.claim import Claim
@@ -24,6 +25,8 @@ def list_claims(
     from resstream import claims
 
     if markdown:
+        if patterns or as_json:
+            raise ResstreamError("--markdown: prints all claims as one table, expected neither names nor --json")
         sys.stdout.write(claims.as_markdown())
         return
     chosen = claims.matching(patterns or [])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from contextlib import suppress
 from typing import Annotated, Any
 
 import typer
@@ -15,11 +16,43 @@ REFUTED, USAGE, UNDECIDED = 1, 2, 3
 console = Console(width=None if sys.stdout.isatty() else 160)  # a file has no width to fit a table to
 notes = Console(stderr=True)
 
+LONGEST = 10.0**7
+"""Seconds of the longest limit in time, some months."""
+
+
+def _seconds(value: float | None) -> float | None:
+    if value is not None and not 0 < value <= LONGEST:  # click lets NaN through
+        raise typer.BadParameter(f"expected a number above 0 and up to {LONGEST:.0f}, got {value}")
+    return value
+
+
+def seconds_option(text: str) -> Any:
+    """A limit in time, `--seconds`."""
+    return typer.Option(callback=_seconds, help=text)
+
+
+Workers = typer.Option(min=1, max=256, help="Processes; the result is the same for any number.")
+Budget = typer.Option(min=1, max=10**12, help="Evaluations of the search for a counterexample.")
+Seed = typer.Option(min=0, max=2**64, help="Seed of every random stream.")
+
 Json = Annotated[bool, typer.Option("--json", help="Print the whole result as JSON.")]
 Patterns = Annotated[
     list[str] | None,
     typer.Argument(help="Claim ids, groups (contraction) or patterns (layernorm.*); all claims where none is given."),
 ]
+
+
+def say(message: str) -> None:
+    """Print one message of an error."""
+    with suppress(OSError):  # where standard error is full or closed nobody can be told
+        notes.print(plain(message), style="bold red", markup=False, highlight=False, soft_wrap=True)
+
+
+def plain(text: str) -> str:
+    """The text without what a terminal would obey: control characters are shown as their escapes."""
+    return "".join(
+        c if c.isprintable() or c == "\n" else c.encode("unicode_escape", "surrogatepass").decode() for c in text
+    )
 
 
 def print_json(value: Any) -> None:

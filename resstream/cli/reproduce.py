@@ -9,6 +9,8 @@ from typing import Annotated
 import typer
 
 from resstream.cli.output import Json, console, notes
+from resstream.errors import ResstreamError
+from resstream.targets import require_directory
 
 
 def reproduce(
@@ -16,7 +18,7 @@ def reproduce(
         bool, typer.Option("--retrain", help="Train the models again instead of reading weights.")
     ] = False,
     seeds: Annotated[
-        int | None, typer.Option(min=1, help="Training seeds to measure anew (implies --retrain).")
+        int | None, typer.Option(min=1, max=10_000, help="Training seeds to measure anew (implies --retrain).")
     ] = None,
     checkpoints: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Keep the state of training here, and go on from what is there.")
@@ -27,6 +29,10 @@ def reproduce(
 
     Exit status: 0 done (a published figure outside our range is shown as such), 1 interrupted, 2 bad usage.
     """
+    if checkpoints is not None:
+        if not retrain and seeds is None:
+            raise ResstreamError("--checkpoints: expected --retrain or --seeds beside it, else nothing is trained")
+        require_directory("--checkpoints", checkpoints)
     from resstream.induction import report
     from resstream.induction.reproduce import reproduce as reproduced
 

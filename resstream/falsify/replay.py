@@ -48,6 +48,8 @@ def claim_of(data: Any, claims_file: str | Path | None = None) -> Claim:
     if data.get("named") is not True:
         raise ClaimError(f"claim {identifier} was made of functions on the spot, so no file can name it")
     if file is None:
+        if claims_file is not None:
+            raise ClaimError(f"claim {identifier} is one of the library: --claims {claims_file} has no part in it")
         claim = claims.lookup(identifier)
     elif claims_file is None:
         raise ClaimError(f"claim {identifier} is stated in a file ({file}): name it with --claims, if you trust it")

@@ -18,6 +18,7 @@ from resstream.falsify.counterexample import Counterexample
 from resstream.falsify.memory import Memory
 from resstream.falsify.search import ENGINES, FLOOR, Chunk, Tally, Verdict, budget_plan, conclude, scores_of, search
 from resstream.falsify.shrink import Shrinker
+from resstream.targets import unwritable
 
 BUDGET = 200_000
 """Evaluations of a search where nothing else is said."""
@@ -61,8 +62,9 @@ def falsify(
     if found is not None:
         left = None if seconds is None else max(seconds - (time.monotonic() - start), GRACE)
         verdict = _finished(verdict, found, left, save)
-        if store and verdict.counterexample:
-            store.remember(claim, verdict.counterexample.raw)
+        if store and verdict.counterexample and not store.remember(claim, verdict.counterexample.raw):
+            forgotten = f"not remembered: {memory} cannot be written"
+            verdict = dataclasses.replace(verdict, notes=(*verdict.notes, forgotten))
     return dataclasses.replace(verdict, seconds=time.monotonic() - start)
 
 
@@ -86,14 +88,18 @@ def _finished(verdict: Verdict, found: Raw, seconds: float | None, save: str | P
     notes = list(verdict.notes)
     try:
         if save is not None:
-            _counterexample(verdict, best).save(save)
+            with suppress(OSError):  # said below, where it is tried again
+                _counterexample(verdict, best).save(save)
         for step in _steps(claim, found, seconds, notes):
             best |= [step]
     except KeyboardInterrupt:
         notes.append("interrupted while shrinking: simpler counterexamples may exist")
     counterexample = _counterexample(verdict, best)
     if save is not None:
-        counterexample.save(save)
+        try:
+            counterexample.save(save)
+        except OSError as failure:
+            notes.append(str(unwritable("the counterexample in", save, failure)))
     return dataclasses.replace(verdict, notes=tuple(notes), counterexample=counterexample)
 
 
