@@ -240,6 +240,7 @@ def _run(arguments: Sequence[str]) -> int:
         options = ["-x", "-q", "--tb=no", "-p", "no:cacheprovider", "-p", "no:xdist", "--hypothesis-profile=mutants"]
         # Modules that were imported to be forked from are too late for pytest to rewrite, which does not matter here.
         options += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]
+        options += ["-k", "not shrinks_to"]  # tests of shrinking, which the profile leaves out
         return int(pytest.main([*options, *arguments]))
 
 
@@ -427,7 +428,7 @@ def _warm_up() -> None:
 
     # That a test fails is enough: its example is neither shrunk, explained nor kept.
     phases = (Phase.explicit, Phase.generate)
-    settings.register_profile("mutants", database=None, derandomize=True, phases=phases)
+    settings.register_profile("mutants", database=None, derandomize=True, deadline=None, phases=phases)
 
 
 def _require_a_clean_start(tests: dict[str, list[str]], seconds: float, workers: int) -> None:
