@@ -26,6 +26,7 @@ from resstream.domains import (
     Matrix,
     Norm,
     RowStochastic,
+    Scalar,
     Scores,
     Stack,
 )
@@ -218,6 +219,38 @@ def contraction_scores_sharp(S):
     return at_most(dobrushin(softmax(S)), tanh(row_range(S) / 2))
 
 
+def extreme_tau(r, m):
+    """Total variation of two rows of m weights, of which k = floor(m/2) are e^r times the others in the one and the
+    others e^r times those in the other: k e^r/(k e^r + m - k) - k/(k + (m - k) e^r), (..., 1, 1).
+    """
+    k, grown = m // 2, exp(r)
+    return k * grown / (k * grown + (m - k)) - k / (k + (m - k) * grown)
+
+
+@claim(
+    "contraction.scores_exact",
+    over={"S": Scores("n", "m"), "r": Scalar(0)},
+    sizes={"n": range(2, 5), "m": range(1, 7)},
+    source=f"the supremum in {PAGE}, Theorem 1 (ii)",
+)
+def contraction_scores_exact(S, r):
+    """The largest tau(softmax S) of m keys whose rows have range r is f(k) = k e^r/(k e^r + m - k) - k/(k + (m - k)
+    e^r) at k = floor(m/2), and it is attained: tanh(r/2) for an even number of keys, less for an odd one (.4208 in
+    place of .4621 at m = 3, r = 1).
+
+    Proof: on the k keys where one row is heavier it has at most k e^r/(k e^r + m - k), and the other at least
+    k/(k + (m - k) e^r). As a function of k, f is symmetric about m/2 and rises up to there.
+    """
+    m = S.shape[-1]
+    first = np.arange(m) < m // 2
+    rows = [r * places + 0 * S[..., :1, :] for places in (first, ~first)]
+    attained = softmax(np.concatenate(rows, axis=-2))
+    return every(
+        at_most(dobrushin(softmax(S)), extreme_tau(row_range(S), m)),
+        equal(dobrushin(attained), extreme_tau(r, m)),
+    )
+
+
 @claim(
     "contraction.scores_too_sharp",
     over={"S": Scores("n")},
@@ -279,8 +312,7 @@ def contraction_causal_scores(S):
 def contraction_scores_under_mask(S):
     """Tempting and false: tau <= 1 - exp(-r) also under the causal mask, with r the range of the allowed scores.
 
-    Printed: the bound of Theorem 1 (ii), beside a block whose softmax carries a causal mask.
-    Right: the bound needs finite scores. Uniform causal attention has r = 0 and tau = 1 - 1/n.
+    The bound needs finite scores, and its source states it of such. Uniform causal attention has r = 0, tau = 1 - 1/n.
     """
     A = softmax(S, causal_mask(S.shape[-1]))
     return at_most(dobrushin(A), 1 - exp(-_causal_range(S)))

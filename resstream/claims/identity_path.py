@@ -6,12 +6,15 @@ linear map), and attention itself.
 
 from itertools import combinations
 
-from resstream.arithmetic import eye, jacobian, mean, ones, sqrt, square, total, where
+import numpy as np
+
+from resstream.arithmetic import exact, eye, jacobian, mean, ones, sqrt, square, tanh, total, where
 from resstream.claim import at_least, at_most, claim, equal, every, more_than
 from resstream.claims.models import add
 from resstream.claims.sources import ANNOTATED, PAGE, TEXTBOOK
 from resstream.domains import (
     Count,
+    Heads,
     Matrix,
     NonConstant,
     NonNegative,
@@ -23,10 +26,12 @@ from resstream.domains import (
 )
 from resstream.reference import (
     backward_recursion,
+    causal_mask,
     centre,
     identity_path_product,
     layer_norm,
     layer_norm_jacobian,
+    multi_head_attention,
     operator_norm,
     plain_stack,
     residual_stack,
@@ -149,15 +154,14 @@ def identity_path_gradient(g, Js):
     "identity_path.gradient_never_shrinks",
     over={"g": Vector("d"), **JACOBIANS},
     sizes={"L": range(1, 4), "d": range(1, 4)},
-    source=f"{TEXTBOOK}, Gradients ride the identity",
+    source=f"a tempting reading of {TEXTBOOK}, Gradients ride the identity, for single instances",
     expect="fails",
 )
 def identity_path_gradient_never_shrinks(g, Js):
     """Tempting and false: the gradient at the bottom of a residual stack is at least as long as at the top.
 
-    Printed: the residual network can never vanish, since 1 + alpha^2 >= 1; its gradient never drops below 1.
-    Right: 1 + alpha^2 is an expectation over random J; with J = -I a single layer makes the gradient vanish. What holds
-    of every instance is identity_path.gradient_survives.
+    The source speaks of random Jacobians, where 1 + alpha^2 >= 1 is an expectation (growth.at_least_one). With J = -I a
+    single layer makes the gradient vanish. What holds of every instance is identity_path.gradient_survives.
     """
     return at_least(row_norms(backward_recursion(g, Js)[0]), row_norms(g))
 
@@ -197,6 +201,67 @@ def identity_path_gradient_bounded(g, Js, norm):
     return at_most(row_norms(arrived, norm), growth * row_norms(g, norm))
 
 
+# ---- attention sublayers ----------------------------------------------------
+
+BLOCKS = {"X": Matrix("n", "d"), "layers": Stack("L", Heads("H", "d", "h"))}
+BLOCK_SIZES = {"L": range(1, 3), "n": range(1, 3), "d": range(2, 3), "H": range(1, 3), "h": range(1, 2)}
+
+
+def row(X):
+    """A sequence (..., n, d) as one row (..., 1, n d), token after token."""
+    return X.reshape(*X.shape[:-2], 1, X.shape[-2] * X.shape[-1])
+
+
+def on_rows(function, X):
+    """The same function of sequences of the shape of X, as a function of rows."""
+    return lambda x: row(function(x.reshape(*x.shape[:-2], *X.shape[-2:])))
+
+
+def attention_sublayers(layers, n):
+    """Causal multi-head attention, one function of sequences for each layer's heads."""
+    return [lambda X, heads=heads: multi_head_attention(X, heads, causal_mask(n)) for heads in layers]
+
+
+def norm_jacobian(X):
+    """LayerNorm's Jacobian on a sequence as one row, block-diagonal: (..., n, d) -> (..., n d, n d)."""
+    blocks = [layer_norm_jacobian(X[..., i : i + 1, :]) for i in range(X.shape[-2])]
+    rows = [
+        np.concatenate([block if i == j else 0 * block for j in range(len(blocks))], axis=-1)
+        for i, block in enumerate(blocks)
+    ]
+    return np.concatenate(rows, axis=-2)
+
+
+@claim(
+    "identity_path.product_of_attention",
+    over=BLOCKS,
+    sizes=BLOCK_SIZES,
+    source=f"{PAGE}, Theorem 2 (i)",
+)
+def identity_path_product_of_attention(X, layers):
+    """The Jacobian of a stack of attention sublayers X + MHA(X), from all entries of the sequence to all entries
+    (n d x n d), is the product of I + J_k.
+    """
+    functions = [on_rows(f, X) for f in attention_sublayers(layers, X.shape[-2])]
+    return equal(jacobian(final_state(functions), row(X)), identity_path_product(stack_jacobians(functions, row(X))))
+
+
+@claim(
+    "identity_path.skip_of_attention_is_token_by_token",
+    over=BLOCKS,
+    sizes={**BLOCK_SIZES, "n": range(2, 3)},
+    source=f"{PAGE}, Theorem 2 (i), with the Jacobians of single tokens",
+    expect="fails",
+)
+def identity_path_skip_of_attention_is_token_by_token(X, layers):
+    """Tempting and false: what the first token changes in the last one's output is nothing, as the identity joins each
+    token with itself alone. The branches J_k join tokens: a Jacobian of single tokens, d x d, leaves that out.
+    """
+    functions = [on_rows(f, X) for f in attention_sublayers(layers, X.shape[-2])]
+    d = X.shape[-1]
+    return equal(jacobian(final_state(functions), row(X))[..., :d, -d:], 0)
+
+
 # ---- backpropagation --------------------------------------------------------
 
 
@@ -232,6 +297,19 @@ def backprop_plain_product(g, x, As, Bs):
 WITH_NORM = {"x": NonConstant("d"), "A": Matrix("d", "d"), "B": Matrix("d", "d")}
 
 
+def pre_ln_functions(layers, n):
+    """The sublayers X -> MHA(LN X) of a pre-LN stack."""
+    return [lambda X, f=f: f(layer_norm(X)) for f in attention_sublayers(layers, n)]
+
+
+def pre_ln_streams_are_not_constant(X, layers):
+    """No token of a stream that is read is a multiple of the all-ones vector."""
+    states = [X]
+    for f in attention_sublayers(layers[:-1], X.shape[-2]):
+        states.append(states[-1] + f(layer_norm(states[-1], epsilon=exact(1, 10**6))))
+    return every(*(more_than(total(square(centre(state))), 0) for state in states))
+
+
 @claim(
     "pre_ln.jacobian_factor",
     over=WITH_NORM,
@@ -242,6 +320,26 @@ def pre_ln_jacobian_factor(x, A, B):
     """The branch F(LN(x)) of a pre-LN stack has the Jacobian J_LN(x) J_F(LN x): in rows, LayerNorm's factor first."""
     (F,) = smooth_layers([A], [B])
     return equal(jacobian(lambda x: F(layer_norm(x)), x), layer_norm_jacobian(x) @ jacobian(F, layer_norm(x)))
+
+
+@claim(
+    "pre_ln.product_of_blocks",
+    over={**BLOCKS, "X": NonConstant("d", "n")},
+    assuming=(pre_ln_streams_are_not_constant,),
+    sizes={**BLOCK_SIZES, "d": range(3, 4), "H": range(1, 2)},
+    source=f"{PAGE}, Theorem 2 (ii)",
+)
+def pre_ln_product_of_blocks(X, layers):
+    """A stack X + MHA(LN X) has as its Jacobian, from all entries of the sequence to all, the product of
+    I + J_LN(X_k) J_MHA(LN X_k): LayerNorm's factor stands in every branch, and in no identity.
+    """
+    functions = pre_ln_functions(layers, X.shape[-2])
+    branches = []
+    for f, state in zip(attention_sublayers(layers, X.shape[-2]), residual_stack(functions, X)[0], strict=False):
+        read = layer_norm(state)
+        branches.append(norm_jacobian(state) @ jacobian(on_rows(f, X), row(read)))
+    whole = jacobian(on_rows(final_state(functions), X), row(X))
+    return equal(whole, identity_path_product(branches))
 
 
 @claim(
@@ -285,6 +383,24 @@ def stream_is_not_constant(x, A, B):
     return more_than(mean(square(centre(x + F(x)))), 0)
 
 
+def post_ln_states(functions, X):
+    """The states of X -> LN(X + f(X)), layer after layer."""
+    states = [X]
+    for f in functions:
+        states.append(layer_norm(states[-1] + f(states[-1])))
+    return states
+
+
+def post_ln_streams_are_not_constant(X, layers):
+    """No token that is normalised is a multiple of the all-ones vector."""
+    relations, state = [], X
+    for f in attention_sublayers(layers, X.shape[-2]):
+        written = state + f(state)
+        relations.append(more_than(total(square(centre(written))), 0))
+        state = layer_norm(written, epsilon=exact(1, 10**6))
+    return every(*relations)
+
+
 @claim(
     "post_ln.every_path_normalised",
     over=WITH_NORM,
@@ -301,16 +417,25 @@ def post_ln_every_path_normalised(x, A, B):
 
 
 @claim(
-    "post_ln.norm_is_sqrt_d",
-    over=WITH_NORM,
-    assuming=(stream_is_not_constant,),
-    sizes={"d": range(2, 6)},
-    source=f"{PAGE}, after Theorem 2",
+    "post_ln.product",
+    over={**BLOCKS, "X": NonConstant("d", "n")},
+    assuming=(post_ln_streams_are_not_constant,),
+    sizes={**BLOCK_SIZES, "d": range(3, 4), "H": range(1, 2)},
+    source=f"{PAGE}, Theorem 2 (iii)",
 )
-def post_ln_norm_is_sqrt_d(x, A, B):
-    """After a post-LN layer the stream has the squared norm d, whatever was written."""
-    (F,) = smooth_layers([A], [B])
-    return equal(total(square(layer_norm(x + F(x)))), x.shape[-1])
+def post_ln_product(X, layers):
+    """A post-LN stack X_{k+1} = LN(X_k + MHA(X_k)) has as its Jacobian, from all entries of the sequence to all, the
+    product of (I + J_MHA) J_LN: multiplied out, every path passes through the LayerNorm of every layer.
+    """
+    functions = attention_sublayers(layers, X.shape[-2])
+    state, product, paths_ = X, eye(X.shape[-2] * X.shape[-1], like=X), [eye(X.shape[-2] * X.shape[-1], like=X)]
+    for f in functions:
+        J, N = jacobian(on_rows(f, X), row(state)), norm_jacobian(state + f(state))
+        product = product @ (J + eye(J.shape[-1], like=X)) @ N
+        paths_ = [step for path in paths_ for step in (path @ N, path @ J @ N)]
+        state = layer_norm(state + f(state))
+    whole = jacobian(on_rows(lambda Y: post_ln_states(functions, Y)[-1], X), row(X))
+    return every(equal(whole, product), equal(whole, add(paths_)))
 
 
 @claim(
@@ -343,6 +468,7 @@ def post_ln_running_sum(x, A, B):
     literally the embedding plus the sum of all writes.
     Right: that holds of pre-LN blocks (x + f(LN x)) and of blocks without a norm. A norm after the addition rescales
     everything written before it.
+    Fault: false.
     """
     (F,) = smooth_layers([A], [B])
     return equal(layer_norm(x + F(x)), x + F(x))
@@ -350,7 +476,17 @@ def post_ln_running_sum(x, A, B):
 
 # ---- plain, highway, residual -----------------------------------------------
 
-HIGHWAY = {"x": Vector("d"), "A": Matrix("d", "d"), "B": Matrix("d", "d"), "gate": Vector("d")}
+HIGHWAY = {"x": Vector("d"), "A": Matrix("d", "d"), "B": Matrix("d", "d"), "C": Matrix("d", "d")}
+
+
+def highway(A, B, C):
+    """The branch f, the gate T(x) = tanh(x C)^2 in [0, 1], which is learned and reads x, and T f + (1 - T) x."""
+    (f,) = smooth_layers([A], [B])
+
+    def gate(x):
+        return square(tanh(x @ C))
+
+    return f, gate, lambda x: gate(x) * f(x) + (1 - gate(x)) * x
 
 
 @claim(
@@ -359,14 +495,27 @@ HIGHWAY = {"x": Vector("d"), "A": Matrix("d", "d"), "B": Matrix("d", "d"), "gate
     sizes={"d": range(1, 4)},
     source=f"{TEXTBOOK}, Plain, highway, residual",
 )
-def highway_jacobian(x, A, B, gate):
-    """A highway layer t f(x) + (1 - t) x with its gate held fixed has the Jacobian J_f diag(t) + diag(1 - t).
+def highway_jacobian(x, A, B, C):
+    """A highway layer T(x) f(x) + (1 - T(x)) x has the Jacobian J_f diag(T) + diag(1 - T) + J_T diag(f - x).
 
-    The identity is weighed by 1 - t: a gate at t = 1 leaves none of it, and the layer is a plain one.
+    The identity is weighed by 1 - T: a gate at T = 1 leaves none of it. The gate reads x too, which adds the last term.
     """
-    (f,) = smooth_layers([A], [B])
-    product = jacobian(f, x) * gate + eye(x.shape[-1], like=x) * (1 - gate)
-    return equal(jacobian(lambda x: gate * f(x) + (1 - gate) * x, x), product)
+    f, gate, layer = highway(A, B, C)
+    weighed = jacobian(f, x) * gate(x) + eye(x.shape[-1], like=x) * (1 - gate(x))
+    return equal(jacobian(layer, x), weighed + jacobian(gate, x) * (f(x) - x))
+
+
+@claim(
+    "highway.gate_held_fixed",
+    over=HIGHWAY,
+    sizes={"d": range(1, 4)},
+    source=f"{TEXTBOOK}, Plain, highway, residual, with the gate taken for a constant",
+    expect="fails",
+)
+def highway_gate_held_fixed(x, A, B, C):
+    """Tempting and false: a highway layer's Jacobian is J_f diag(T) + diag(1 - T), as if the gate did not read x."""
+    f, gate, layer = highway(A, B, C)
+    return equal(jacobian(layer, x), jacobian(f, x) * gate(x) + eye(x.shape[-1], like=x) * (1 - gate(x)))
 
 
 @claim(
@@ -376,11 +525,10 @@ def highway_jacobian(x, A, B, gate):
     source="Theorem 2 (i) carried over to highway layers",
     expect="fails",
 )
-def highway_identity_path(x, A, B, gate):
+def highway_identity_path(x, A, B, C):
     """Tempting and false: as in a residual layer, a highway layer's Jacobian is the identity plus the branch's."""
-    (f,) = smooth_layers([A], [B])
-    branch = jacobian(lambda x: gate * f(x), x)
-    return equal(jacobian(lambda x: gate * f(x) + (1 - gate) * x, x), eye(x.shape[-1], like=x) + branch)
+    f, gate, layer = highway(A, B, C)
+    return equal(jacobian(layer, x), eye(x.shape[-1], like=x) + jacobian(lambda x: gate(x) * f(x), x))
 
 
 @claim(

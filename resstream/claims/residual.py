@@ -4,23 +4,26 @@ The growth of random stacks is a matter of moments, and is derived symbolically;
 here. Sublayers are tanh(x W), as in the textbook's own example.
 """
 
+from fractions import Fraction
 from itertools import combinations
 from math import comb
 
 import numpy as np
 
-from resstream.arithmetic import exact, exp, power, square, tanh, total
+from resstream.arithmetic import absolute, exact, exp, mean, power, square, tanh, total, zeros
 from resstream.claim import at_least, at_most, claim, equal, every
 from resstream.claims.models import add
-from resstream.claims.sources import TEXTBOOK
+from resstream.claims.sources import PAGE, TEXTBOOK
 from resstream.domains import (
     Count,
     Matrix,
     NonNegative,
+    NonZero,
     Norm,
     Orthogonal,
     Scalar,
     Stack,
+    Vector,
 )
 from resstream.reference import (
     residual_stack,
@@ -154,17 +157,33 @@ def stream_orthogonal_writes(directions, lengths):
 
 
 @claim(
+    "stream.squares_add_on_average",
+    over={"x": Vector("d"), "writes": Matrix("S", "d")},
+    sizes={"S": range(1, 5), "d": range(1, 4)},
+    source=f"{TEXTBOOK}, The forward signal grows too",
+)
+def stream_squares_add_on_average(x, writes):
+    """Over writes of independent random signs the mean squared length of the stream is ||x_0||^2 plus the sum of their
+    squared lengths, exactly: S writes of squared length c make ||x_0||^2 + S c. The mean is over all 2^S signs.
+    """
+    S = writes.shape[-2]
+    signs = 2 * ((np.arange(2**S)[:, None] >> np.arange(S)) & 1) - 1
+    streams = x + (zeros((1, 1), like=x) + signs) @ writes
+    average = mean(total(square(streams)), -2)
+    return equal(average, total(square(x)) + total(total(square(writes)), -2))
+
+
+@claim(
     "stream.squares_add",
     over={"parts": Matrix("S", "d")},
     sizes={"S": range(2, 5), "d": range(1, 4)},
-    source=f"{TEXTBOOK}, The forward signal grows too (read as a statement about single instances)",
+    source=f"a tempting reading of {TEXTBOOK}, The forward signal grows too, for single instances",
     expect="fails",
 )
 def stream_squares_add(parts):
     """Tempting and false: the squared norm of the stream is the sum of those of the embedding and the writes.
 
-    Printed: writes of a fixed size add like independent vectors, and ||x_S||^2 is about ||x_0||^2 + S c.
-    Right: that is the expectation over independent writes of mean zero; equal writes give S^2 c.
+    The source says so of independent writes, and "about": see stream.squares_add_on_average. Equal writes give S^2 c.
     """
     return equal(total(square(total(parts, -2))), total(total(square(parts)), -2))
 
@@ -211,6 +230,37 @@ def growth_exponential_is_attained(alpha, S):
 
 
 @claim(
+    "growth.sixty_four_layers",
+    over={"S": Count("S")},
+    sizes={"S": range(64, 65)},
+    source=f"{TEXTBOOK}, Gradients ride the identity",
+)
+def growth_sixty_four_layers(S):
+    """At 64 layers the plain stack's gradient at alpha = 1/2 is 5.4e-20; the residual one's is 4.3e9 at alpha = 1 and
+    1.642 at alpha = 1/sqrt 64. (Half a unit of the last digit is allowed.)
+    """
+    return every(
+        at_most(abs(Fraction(1, 2**S) - Fraction("5.4e-20")), Fraction("5e-22")),
+        at_most(abs(2 ** (S // 2) - 43 * 10**8), 5 * 10**7),
+        at_most(abs((1 + Fraction(1, S)) ** (S // 2) - Fraction("1.642")), Fraction("0.0005")),
+    )
+
+
+@claim(
+    "growth.two_sublayers_a_block",
+    over={"L": Count("L")},
+    sizes={"L": range(1, 97)},
+    source=f"{TEXTBOOK}, Gradients ride the identity (GPT-2's initialisation)",
+)
+def growth_two_sublayers_a_block(L):
+    """With two sublayers a block and branches scaled by 1/sqrt(2L), GPT-2's rule, L blocks grow the gradient by
+    (1 + 1/(2L))^L, at least 3/2 and at most e^(1/2) = 1.6487: 1.632 at 12 blocks.
+    """
+    growth = (1 + Fraction(1, 2 * L)) ** L
+    return every(at_least(growth, Fraction(3, 2)), at_most(growth, Fraction("1.6488")))
+
+
+@claim(
     "growth.scaled_branches",
     over={"c": Scalar(0, 1), "S": Count("S")},
     sizes={"S": range(1, 25)},
@@ -245,6 +295,28 @@ def paths_binomial_weights(alpha, S):
         equal(total(weights), 1),
         equal(average, S * alpha / (1 + alpha)),
         equal(total(weights * lengths * lengths) - square(average), S * alpha / square(1 + alpha)),
+    )
+
+
+@claim(
+    "paths.weights_of_squares",
+    over=PATHS,
+    sizes={"S": range(1, 6)},
+    source=f"{TEXTBOOK}, A residual network is an ensemble of paths, in its own random model",
+)
+def paths_weights_of_squares(alpha, S):
+    """In the text's random model of gradients it is squares that add: over branches of independent random signs, a path
+    through k sublayers has the mean square a^(2k), all of them together (1 + a^2)^S, and the mean length of a path,
+    weighed so, is S a^2/(1 + a^2), not the S a/(1 + a) of the factors themselves. The mean is over all 2^S signs.
+    """
+    signs = 2 * ((np.arange(2**S)[:, None] >> np.arange(S)) & 1) - 1
+    gradients = 1 + zeros((2**S, 1), like=alpha)
+    for k in range(S):
+        gradients = gradients * (1 + alpha * signs[:, k : k + 1])
+    weights = path_weights(square(alpha), S)
+    return every(
+        equal(mean(square(gradients), -2), power(1 + square(alpha), S)),
+        equal(total(weights * np.arange(S + 1)), S * square(alpha) / (1 + square(alpha))),
     )
 
 
@@ -287,3 +359,57 @@ def paths_mean_is_half(alpha, S):
     That is the case a = 1; sublayers that shrink the gradient favour the short paths.
     """
     return equal(2 * total(path_weights(alpha, S) * np.arange(S + 1)), S)
+
+
+# ---- Euler steps ------------------------------------------------------------
+
+
+@claim(
+    "euler.global_error",
+    over={"rate": Scalar(-3, 3), "time": Scalar(0, 2), "x": Matrix(1, 1), "L": Count("L")},
+    sizes={"L": range(1, 9)},
+    source=f"{PAGE}, Where this goes next (Euler steps)",
+)
+def euler_global_error(rate, time, x, L):
+    """L residual blocks x + h f(x) with f(x) = rate x and h = T/L are Euler's method for x' = f(x): they end within
+    (h |rate|/2) e^(|rate| T) (e^(|rate| T) - 1) |x| of the flow's e^(rate T) x, an error that halves as L doubles.
+
+    Proof: Euler's global error is at most (h M/2K)(e^(KT) - 1) for a Lipschitz constant K and a bound M on |x''|, here
+    |rate| and rate^2 e^(|rate| T) |x|.
+    """
+    step = time * exact(1, L)
+    last = residual_stack([lambda y: step * rate * y] * L, x)[0][-1]
+    size = absolute(rate)
+    bound = step * size / 2 * exp(size * time) * (exp(size * time) - 1) * absolute(x)
+    return at_most(absolute(last - exp(rate * time) * x), bound)
+
+
+@claim(
+    "euler.turns_outward",
+    over={"omega": Scalar(-3, 3), "step": Scalar(0, 2), "x": Vector(2), "L": Count("L")},
+    sizes={"L": range(1, 9)},
+    source=f"{PAGE}, Where this goes next (Euler steps)",
+)
+def euler_turns_outward(omega, step, x, L):
+    """Where the flow keeps every length, a stack of residual blocks does not: for x' = omega (-x_2, x_1), L steps h
+    multiply the squared length by (1 + omega^2 h^2)^L.
+    """
+
+    def turn(y):
+        return step * omega * np.concatenate([-y[..., 1:], y[..., :1]], axis=-1)
+
+    last = residual_stack([turn] * L, x)[0][-1]
+    return equal(total(square(last)), power(1 + square(omega * step), L) * total(square(x)))
+
+
+@claim(
+    "euler.reaches_the_flow",
+    over={"rate": Scalar(-3, 3), "x": NonZero(1, 1), "L": Count("L")},
+    sizes={"L": range(1, 9)},
+    source=f"a tempting reading of {PAGE}, Where this goes next (Euler steps)",
+    expect="fails",
+)
+def euler_reaches_the_flow(rate, x, L):
+    """Tempting and false: L residual blocks x + f(x)/L with f(x) = rate x give the flow's e^rate x."""
+    last = residual_stack([lambda y: exact(1, L) * rate * y] * L, x)[0][-1]
+    return equal(last, exp(rate) * x)

@@ -4,6 +4,7 @@ import numpy as np
 
 from resstream.arithmetic import (
     constant,
+    eye,
     ones,
     square,
     total,
@@ -12,6 +13,7 @@ from resstream.claim import at_least, at_most, claim, equal, every
 from resstream.claims.contraction import LAYERS, steps
 from resstream.claims.sources import PAGE
 from resstream.domains import (
+    Count,
     Matrix,
     Norm,
     Positive,
@@ -20,6 +22,7 @@ from resstream.domains import (
     Scalar,
     Simplex,
     Stack,
+    Tokens,
 )
 from resstream.reference import (
     LINF,
@@ -176,6 +179,22 @@ def skip_common_translation(p, X, W):
     A = ones((X.shape[-2], 1), like=p) @ p
     after = X + A @ X @ W
     return equal(after - after[..., :1, :], X - X[..., :1, :])
+
+
+@claim(
+    "skip.common_token_doubles",
+    over={"X": Matrix("n", "d"), "L": Count("L"), "token": Tokens(1, "n")},
+    sizes={"n": range(2, 5), "d": range(1, 4), "L": range(1, 9)},
+    source=f"{PAGE}, after Proposition 2",
+)
+def skip_common_token_doubles(X, L, token):
+    """Once every row sits on one token x_j, L layers of the skip add (2^L - 1) x_j to every token: differences stay,
+    the common part doubles with each layer, and so the relative spread tends to a half of what it was, layer by layer.
+    """
+    A = ones((X.shape[-2], 1), like=X) @ token
+    identity = eye(X.shape[-1], like=X)
+    last = skip_stack([A] * L, X, [identity] * L)[-1]
+    return equal(last, X + (2**L - 1) * (token @ X))
 
 
 @claim(
