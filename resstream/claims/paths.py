@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from resstream.arithmetic import log, ones, sqrt, total, zeros
+from resstream.arithmetic import eye, log, ones, sqrt, total, zeros
 from resstream.claim import at_most, claim, equal, every
 from resstream.claims.models import GIVEN, HEAD_SIZES, OV, QK, add, given_patterns, ranges, silenced, stacked
 from resstream.claims.sources import ANNOTATED, PAGE, READING, SUMMARY, TEXTBOOK
@@ -251,18 +251,16 @@ def circuits_full_ov_entry(model, tokens, patterns):
     row of the head's full OV circuit: entry (s, d) is what the logit of d gains.
     """
     x0, last = tokens @ model.embedding, tokens.shape[-2] - 1
-    first = np.eye(last + 1, dtype=int)[:1]
     relations = []
     for h in range(model.heads):
         looking = [pattern.copy() for pattern in patterns]
-        looking[h][..., last:, :] = first * ones((1, 1), like=looking[h])
-        quiet = [pattern.copy() for pattern in looking]
-        quiet[h][..., last:, :] = 0 * looking[h][..., last:, :]
-        change = [model.run(x0, patterns=stacked([heads])).logits[..., last:, :] for heads in (looking, quiet)]
+        looking[h][..., last:, :] = eye(last + 1, like=x0)[:1]
+        quiet = replace(model, W_O=model.W_O * (np.arange(model.heads) != h).astype(int)[:, None, None])
+        with_it, without = (m.run(x0, patterns=stacked([looking])).logits[..., last:, :] for m in (model, quiet))
         table = full_ov_circuit(
             model.embedding, model.W_V[..., 0, h, :, :], model.W_O[..., 0, h, :, :], model.unembedding
         )
-        relations.append(equal(change[0] - change[1], tokens[..., :1, :] @ table))
+        relations.append(equal(with_it - without, tokens[..., :1, :] @ table))
     return every(*relations)
 
 
