@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-
 LOOPING = """
 from resstream.claim import at_most, claim
 from resstream.domains import Vector
