@@ -55,6 +55,13 @@ def plain(text: str) -> str:
     )
 
 
+def rendered(value: Any) -> str:
+    """What the console would print of a value, as text."""
+    with console.capture() as captured:
+        console.print(value)
+    return captured.get()
+
+
 def print_json(value: Any) -> None:
     """Print a value as JSON, on standard output and unstyled."""
     sys.stdout.write(json.dumps(value, indent=2) + "\n")

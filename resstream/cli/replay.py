@@ -9,7 +9,8 @@ from typing import Annotated
 
 import typer
 
-from resstream.cli.output import REFUTED, UNDECIDED, console
+from resstream.cli.apart import apart
+from resstream.cli.output import REFUTED, UNDECIDED, rendered, seconds_option
 from resstream.errors import ResstreamError
 
 
@@ -19,11 +20,24 @@ def replay(
         str | None, typer.Option("--claims", metavar="FILE.py", help="The file that states the claim; it is executed.")
     ] = None,
     form: Annotated[str, typer.Option("--as", help="text, latex, python, pytest or json.")] = "text",
+    seconds: Annotated[float, seconds_option("A limit in time.")] = 120.0,
 ) -> None:
     """Judge a counterexample again, from its file alone.
 
     Exit status: 1 it refutes the claim, 0 it does not, 2 bad usage or a broken file, 3 it could not be decided.
     """
+    if form not in FORMS:
+        raise ResstreamError(f"--as {form}: expected {', '.join(FORMS)}")
+    outcome, text = apart(file, lambda _: _judged(file, claims_file, form), seconds)
+    sys.stdout.write(text)
+    raise typer.Exit({"violated": REFUTED, "undecided": UNDECIDED}.get(outcome, 0))
+
+
+FORMS = ("text", "latex", "python", "pytest", "json")
+
+
+def _judged(file: str, claims_file: str | None, form: str) -> tuple[str, str]:
+    """The outcome, and what is printed."""
     from resstream.falsify import judge
     from resstream.falsify.replay import replay as judged_again
 
@@ -35,17 +49,11 @@ def replay(
         "json": lambda: json.dumps(counterexample.json(), indent=2),
     }
     outcome = counterexample.judgement.outcome
-    if form != "text" and form not in forms:
-        raise ResstreamError(f"--as {form}: expected text, {', '.join(forms)}")
     if form != "text":
-        sys.stdout.write(forms[form]() + "\n")
-    elif outcome == judge.VIOLATED:
-        console.print(counterexample)
-    else:
-        console.print(f"{counterexample.claim.id}: this instance does not refute it ({outcome})", highlight=False)
-    if outcome != judge.VIOLATED:
-        raise typer.Exit(UNDECIDED if outcome == judge.UNDECIDED else 0)
-    raise typer.Exit(REFUTED)
+        return outcome, forms[form]() + "\n"
+    if outcome == judge.VIOLATED:
+        return outcome, rendered(counterexample)
+    return outcome, f"{counterexample.claim.id}: this instance does not refute it ({outcome})\n"
 
 
 def register(app: typer.Typer) -> None:

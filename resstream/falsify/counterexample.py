@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 FORMAT = "resstream-counterexample-1"
 
-_NUMBER = re.compile(r"-?\d{1,400}(/\d{1,400})?")
+_NUMBER = re.compile(r"-?[0-9]{1,400}(/[0-9]{1,400})?")
 _NOT = {"<=": ">", "<": ">=", ">=": "<", ">": "<=", "==": "!="}
 _LATEX = {"<=": r"\le", "<": "<", ">=": r"\ge", ">": ">", "==": "=", "!=": r"\ne"}
 

@@ -181,5 +181,5 @@ def concatenated_attention(X: Array, heads: Sequence[Head], mask: Array | None =
 def _heads(heads: Sequence[Head]) -> list[Head]:
     return [
         require_instance(f"heads[{k}]", head, Head)
-        for k, head in enumerate(require_sequence("heads", heads, "head", least=1))
+        for k, head in enumerate(require_sequence("heads", heads, "heads", least=1))
     ]

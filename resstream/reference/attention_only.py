@@ -322,7 +322,7 @@ class AttentionOnlyModel:
 
         The part of a score that comes from the biases alone depends on the offset alone. Source: Induction heads.
         """
-        offsets = require_sequence("offsets", offsets, "whole number", least=1)
+        offsets = require_sequence("offsets", offsets, "whole numbers", least=1)
         b_K = np.broadcast_to(self.b_K, (*self.b_K.shape[:-2], len(offsets), self.b_K.shape[-1]))
         keys = b_K if self.base is None else rotary_inverse(b_K, offsets, self.base)
         return self.b_Q @ keys.mT / self.score_scale(self.b_Q)

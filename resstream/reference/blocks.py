@@ -30,7 +30,7 @@ class Block:
     mlp: MLP
 
     def __post_init__(self) -> None:
-        for k, head in enumerate(require_sequence("heads", self.heads, "head", least=1)):
+        for k, head in enumerate(require_sequence("heads", self.heads, "heads", least=1)):
             require_instance(f"heads[{k}]", head, Head)
         require_instance("mlp", self.mlp, MLP)
 

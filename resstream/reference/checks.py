@@ -315,7 +315,7 @@ def require_sequence(name: str, values: Any, what: str, *, least: int = 0) -> li
     if not isinstance(values, Sequence) or isinstance(values, (str, bytes)):
         raise ShapeError(f"{name}: expected a list of {what}, got {type(values).__name__}")
     if len(values) < least:
-        raise ShapeError(f"{name}: expected at least one {what}, got none")
+        raise ShapeError(f"{name}: expected at least one {what.removesuffix('s')}, got none")
     return list(values)
 
 

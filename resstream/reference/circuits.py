@@ -220,7 +220,7 @@ def direct_logit_attribution(
     `part @ unembedding`. No parts raise ShapeError, a constant stream (sigma = 0) raises DomainError.
     Source: Theorem 3 and its caveat (each token's scale frozen) of "The Transformer Block and the Residual Stream".
     """
-    parts = require_sequence("parts", parts, "write", least=1)
+    parts = require_sequence("parts", parts, "writes", least=1)
     for index, part in enumerate(parts):
         parts[index] = part = require_matrix(f"parts[{index}]", part)
         if part.shape[-2:] != parts[0].shape[-2:]:

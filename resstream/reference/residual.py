@@ -120,7 +120,7 @@ def backward_recursion(g: Array, Js: Sequence[Array], residual: bool = True) -> 
 
 def _jacobians(Js: Sequence[Array]) -> tuple[list[Array], Array]:
     """The Jacobians through the gate, and the identity beside them."""
-    found = require_sequence("Js", Js, "Jacobian", least=1)
+    found = require_sequence("Js", Js, "Jacobians", least=1)
     for k, J in enumerate(found):
         found[k] = J = require_square(f"Js[{k}]", J)
         require_width(f"Js[{k}]", J, found[0].shape[-1], of="Js[0] has")
