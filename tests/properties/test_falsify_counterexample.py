@@ -281,7 +281,7 @@ BROKEN = [
     ({"format": "else"}, "not a counterexample"),
     ({"claim": "contraction.diametre"}, "did you mean contraction.diameter"),
     ({"claim": 7}, "expected the claim's id"),
-    ({"raw": []}, "sizes: expected an object by name, got NoneType"),
+    ({"raw": []}, "expected its raw numbers, an object named 'raw'"),
     ({"raw": {"sizes": {}, "options": {}, "arrays": {}}}, "sizes: expected the names"),
     ({"changes": {"rhs": "__import__('os')"}}, "unknown function '__import__'"),
     ({"changes": {"rhs": 3}}, "changes: expected text for rhs"),
