@@ -17,14 +17,15 @@ from resstream.errors import ResstreamError
 from resstream.induction.filings import fresh_filings, queries, symbol
 from resstream.induction.settings import Settings
 from resstream.induction.weights import NAMES, load_model
+from resstream.lab.break_it import break_data
 from resstream.reference import AttentionOnlyModel
 
 ROOM = Path(__file__).parent
 
-MATHEMATICS = ("mathematics", "rational", "cloud_model", "model")
+MATHEMATICS = ("mathematics", "rational", "cloud_model", "model", "expressions")
 """The modules that draw nothing, each after those that it imports."""
 
-MODULES = (*MATHEMATICS, "dom", "fragment", "charts", "cloud", "induction", "main")
+MODULES = (*MATHEMATICS, "dom", "fragment", "charts", "points", "cloud", "break_it", "induction", "main")
 """The modules of the page."""
 
 ROOMS = {
@@ -35,6 +36,13 @@ ROOMS = {
         "<math><mi>diam</mi><mo>(</mo><mi>A</mi><mi>X</mi><mo>)</mo><mo>≤</mo><mi>τ</mi><mo>(</mo><mi>A</mi><mo>)</mo>"
         "<mo>·</mo><mi>diam</mi><mo>(</mo><mi>X</mi><mo>)</mo></math>. Drag a token and see what the bound promises "
         "beside what happens.",
+    ),
+    "break": (
+        "Break it",
+        "False claims, and where they break",
+        "Plausible sentences that are false as printed. Drag the tokens and the weights until the margin turns "
+        "negative, or type a right side of your own; beside it stands the counterexample that the package found, "
+        "shrank and certified in exact arithmetic.",
     ),
     "induction": (
         "Induction",
@@ -98,7 +106,10 @@ def page() -> str:
         "links": links,
         "rooms": rooms,
         "version": resstream.__version__,
-        "data": embedded("cloud-data", cloud_data()) + embedded("induction-data", induction_data()),
+        "data": "".join(
+            embedded(f"{name}-data", data)
+            for name, data in (("cloud", cloud_data()), ("break", break_data()), ("induction", induction_data()))
+        ),
         "script": module().replace("</script", "<\\/script"),
     }
     template = (ROOM / "page.html").read_text(encoding="utf-8")

@@ -160,7 +160,7 @@ def tokens_of(seen):
     found = re.search(r"tokens=([^&]*)", seen.page.url)
     if not found:
         return cloud_data()["tokens"]
-    return [[int(entry) / 100 for entry in row.split(",")] for row in found[1].split(";")]
+    return [[float(entry) for entry in row.split(",")] for row in found[1].split(";")]
 
 
 def centre_of(seen, selector):

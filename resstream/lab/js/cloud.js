@@ -5,6 +5,7 @@ import { heatmap, lineChart } from "./charts.js";
 import { runCloud, valueMap } from "./cloud_model.js";
 import { button, choice, copier, drawn, element, onceAFrame, shown, slider, still, toggle, whenQuiet } from "./dom.js";
 import { encode } from "./fragment.js";
+import { tokenHandle } from "./points.js";
 import { certify, fraction, rounded, toNumber } from "./rational.js";
 
 /** @typedef {import("./cloud_model.js").CloudSettings} CloudSettings */
@@ -73,7 +74,7 @@ export function cloudRoom(root, { state: given, presets, defaults, changed, link
     { viewBox: `0 0 ${VIEW} ${VIEW}`, class: "stage", role: "group", "aria-label": "The cloud of tokens" },
     grid, trails, looks, dots, handles,
   );
-  /** @type {{ trail: SVGPathElement, dot: SVGCircleElement, handle: SVGGElement, look: SVGLineElement }[]} */
+  /** @type {{ trail: SVGPathElement, dot: SVGCircleElement, place: (view: number, grip: number) => void, look: SVGLineElement }[]} */
   let marks = [];
 
   function makeMarks() {
@@ -83,66 +84,24 @@ export function cloudRoom(root, { state: given, presets, defaults, changed, link
       const trail = drawn("path", { stroke: ink, fill: "none" });
       const look = drawn("line", { stroke: ink });
       const dot = drawn("circle", { r: 6, fill: ink });
-      const ring = drawn("circle", { r: 11, stroke: ink, class: "ring" });
-      const label = drawn("text", { "text-anchor": "middle", y: 4 });
-      label.textContent = String(i + 1);
-      const handle = drawn(
-        "g",
-        {
-          class: "handle", tabindex: 0, role: "slider", "aria-label": `token ${i + 1}`, "aria-valuemin": -REACH,
-          "aria-valuemax": REACH, "aria-roledescription": "point of the plane",
-        },
-        drawn("circle", { r: 20, class: "catch" }), ring, label,
-      );
-      listen(handle, i);
+      const { handle, place } = tokenHandle(stage, {
+        index: i, ink, reach: REACH, at: () => state.tokens[i], grasped: stop,
+        move: (x, y) => update({ tokens: state.tokens.map((row, k) => (k === i ? [x, y] : row)) }),
+      });
+      const watch = (/** @type {number} */ who) => () => {
+        watched = who;
+        draw();
+      };
+      handle.addEventListener("pointerenter", watch(i));
+      handle.addEventListener("focus", watch(i));
+      handle.addEventListener("pointerleave", watch(-1));
+      handle.addEventListener("blur", watch(-1));
       trails.append(trail);
       looks.append(look);
       dots.append(dot);
       handles.append(handle);
-      return { trail, dot, handle, look };
+      return { trail, dot, place, look };
     });
-  }
-
-  /** @param {SVGGElement} handle @param {number} i */
-  function listen(handle, i) {
-    /** @param {PointerEvent} event */
-    const follow = (event) => {
-      const box = stage.getBoundingClientRect();
-      const to = (/** @type {number} */ share) => (share * 2 - 1) * REACH;
-      move(i, to((event.clientX - box.left) / box.width), -to((event.clientY - box.top) / box.height));
-    };
-    handle.addEventListener("pointerdown", (event) => {
-      event.preventDefault();
-      handle.setPointerCapture(event.pointerId);
-      handle.focus();
-      stop();
-      handle.classList.add("held");
-    });
-    handle.addEventListener("pointermove", (event) => handle.hasPointerCapture(event.pointerId) && follow(event));
-    for (const end of ["pointerup", "pointercancel"]) handle.addEventListener(end, () => handle.classList.remove("held"));
-    handle.addEventListener("keydown", (event) => {
-      const by = event.shiftKey ? 0.2 : 0.02;
-      const moves = { ArrowLeft: [-by, 0], ArrowRight: [by, 0], ArrowUp: [0, by], ArrowDown: [0, -by] };
-      const found = moves[/** @type {keyof typeof moves} */ (event.key)];
-      if (!found) return;
-      event.preventDefault();
-      move(i, state.tokens[i][0] + found[0], state.tokens[i][1] + found[1]);
-    });
-    const watch = (/** @type {number} */ who) => () => {
-      watched = who;
-      draw();
-    };
-    handle.addEventListener("pointerenter", watch(i));
-    handle.addEventListener("focus", watch(i));
-    handle.addEventListener("pointerleave", watch(-1));
-    handle.addEventListener("blur", watch(-1));
-  }
-
-  /** @param {number} i @param {number} x @param {number} y */
-  function move(i, x, y) {
-    const near = (/** @type {number} */ a) => Math.round(Math.min(Math.max(a, -REACH), REACH) * 100) / 100 + 0;
-    const tokens = state.tokens.map((row, k) => (k === i ? [near(x), near(y)] : row));
-    update({ tokens });
   }
 
   const scaleNote = element("p", { class: "note scale-note" });
@@ -372,11 +331,8 @@ export function cloudRoom(root, { state: given, presets, defaults, changed, link
     const now = run.states[low].map((row, i) => row.map((x, k) => (x + (run.states[high][i][k] - x) * between) * factor));
     const layer = Math.min(Math.round(at), state.depth);
     const A = run.patterns[Math.min(layer, state.depth - 1)];
-    marks.forEach(({ trail, dot, handle, look }, i) => {
-      const [x, y] = state.tokens[i];
-      handle.setAttribute("transform", `translate(${toView(x)} ${toView(-y)}) scale(${grip})`);
-      handle.setAttribute("aria-valuenow", String(x));
-      handle.setAttribute("aria-valuetext", `x ${x}, y ${y}`);
+    marks.forEach(({ trail, dot, place, look }, i) => {
+      place(VIEW, grip);
       dot.setAttribute("cx", toView(now[i][0]).toFixed(2));
       dot.setAttribute("cy", toView(-now[i][1]).toFixed(2));
       const path = run.states.slice(0, low + 1).map((X, l) => [X[i][0] * factors[l], X[i][1] * factors[l]]);

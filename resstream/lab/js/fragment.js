@@ -6,9 +6,7 @@
 /** @param {Value} value */
 function written(value) {
   if (typeof value === "boolean") return value ? "1" : "0";
-  // Coordinates are whole hundredths.
-  if (Array.isArray(value) && Array.isArray(value[0]))
-    return /** @type {number[][]} */ (value).map((row) => row.map((x) => Math.round(x * 100)).join(",")).join(";");
+  if (Array.isArray(value) && Array.isArray(value[0])) return value.map((row) => /** @type {number[]} */ (row).join(",")).join(";");
   return String(value);
 }
 
@@ -47,7 +45,7 @@ function read(given, usual) {
   if (typeof usual === "number") return given.trim() !== "" && Number.isFinite(Number(given)) ? Number(given) : usual;
   if (typeof usual === "string") return given;
   if (Array.isArray(usual[0])) {
-    const rows = given.split(";").map((row) => row.split(",").map((x) => Number(x) / 100));
+    const rows = given.split(";").map((row) => row.split(",").map(Number));
     const width = /** @type {number[][]} */ (usual)[0].length;
     const sound = rows.length <= 64 && rows.every((row) => row.length === width && row.every((x) => Math.abs(x) <= 1e4));
     return sound ? rows : usual;

@@ -1,6 +1,7 @@
 // @ts-check
 // The page: its rooms, the address that keeps their state, and the theme. The data lies in the page as JSON.
 
+import { BREAK, breakRoom, saneBreak } from "./break_it.js";
 import { cloudDefaults, cloudRoom, saneCloud } from "./cloud.js";
 import { button, forgetColours, whenQuiet } from "./dom.js";
 import { decode, encode, parts } from "./fragment.js";
@@ -29,6 +30,12 @@ function openLaboratory() {
       sane: saneCloud,
       build: (root, state, changed) =>
         cloudRoom(root, { state, presets, defaults: cloud, changed, link: (now) => addressOf("cloud", now) }),
+    },
+    break: {
+      defaults: BREAK,
+      sane: saneBreak,
+      build: (root, state, changed) =>
+        breakRoom(root, { state, statements: data("break-data"), changed, link: (now) => addressOf("break", now) }),
     },
     induction: {
       defaults: INDUCTION,
