@@ -190,7 +190,8 @@ class Comparison(Relation):
 
     def _relative(self, lhs: Any, rhs: Any) -> float:
         """(rhs - lhs)/(|lhs| + |rhs|) of one entry, as a float; two zeros give 0."""
-        slack, scale = self.slack(lhs, rhs), abs(lhs) + abs(rhs)
+        slack: Any = self.slack(lhs, rhs)
+        scale = abs(lhs) + abs(rhs)
         if isinstance(scale, RationalEntry):
             return 0.0 if scale.value == 0 else to_float(slack.value / scale.value)
         if not isinstance(scale, BallEntry) or scale.value.contains(0) or slack.value.contains(0):

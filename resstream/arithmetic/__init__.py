@@ -187,6 +187,12 @@ def _entrywise(
     return function
 
 
+def _float_erf(x: Array) -> Array:
+    from scipy.special import erf as of_floats  # SciPy's special functions load slowly, and few claims need them
+
+    return of_floats(x)
+
+
 def _at(point: int) -> str:
     return f" (rational at {point} alone; other rationals raise NotExact)"
 
@@ -195,6 +201,7 @@ exp = _entrywise("exp", lambda e: e.exponential(), np.exp, "Exponential" + _at(0
 log = _entrywise("log", lambda e: e.logarithm(), np.log, "Logarithm" + _at(1))
 cos = _entrywise("cos", lambda e: e.cosine(), np.cos, "Cosine" + _at(0))
 sin = _entrywise("sin", lambda e: e.sine(), np.sin, "Sine" + _at(0))
+erf = _entrywise("erf", lambda e: e.error_function(), _float_erf, "Error function" + _at(0))
 tanh = _entrywise("tanh", lambda e: e.hyperbolic_tangent(), np.tanh, "Hyperbolic tangent" + _at(0))
 
 
@@ -383,7 +390,7 @@ def derivative(function: Callable[[Array], Array], x: Array, direction: Array) -
     if isinstance(first, SymbolicEntry):
         with _differentiating(), symbols.along() as time:
             values = function(x + one_entry(time) * direction)
-            return _map(lambda entry: as_entry(entry, time).slope(time.value), values)  # type: ignore[attr-defined]
+            return _map(lambda entry: as_entry(entry, time).slope(time.value), values)
     level = next(_levels)
     with _differentiating():
         moving = _map(lambda point, slope: DualEntry(as_entry(point), as_entry(slope, first), level), x, direction)
@@ -451,6 +458,7 @@ __all__ = [
     "cos",
     "derivative",
     "descending",
+    "erf",
     "exact",
     "exp",
     "eye",

@@ -109,6 +109,12 @@ class BallEntry(Entry):
     def hyperbolic_tangent(self) -> Entry:
         return self._finite(self.value.tanh())
 
+    def error_function(self) -> Entry:
+        return self._finite(self.value.erf())
+
+    def pi(self) -> Entry:
+        return BallEntry(arb.pi(), True)
+
 
 @dataclass(frozen=True)
 class Ball:
@@ -140,7 +146,7 @@ class Ball:
 
 def _entry(value: Any) -> Entry:
     if isinstance(value, Entry):
-        value = value.value  # type: ignore[attr-defined]
+        value = value.value
     if isinstance(value, arb):
         return BallEntry(value)
     value = to_fmpq(value)

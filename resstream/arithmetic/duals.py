@@ -115,6 +115,13 @@ class DualEntry(Entry):
         result = self.value.hyperbolic_tangent()
         return self._with(result, (1 - result * result) * self.slope)
 
+    def error_function(self) -> Entry:
+        slope = 2 * (-self.value * self.value).exponential() / self.value.pi().square_root()
+        return self._with(self.value.error_function(), slope * self.slope)
+
+    def pi(self) -> Entry:
+        return self._constant(self.value.pi())
+
     def below(self, other: Any) -> bool | None:
         a, b = self._pair(other)
         return bool(a.value < b.value)

@@ -122,6 +122,13 @@ class Entry:
     def hyperbolic_tangent(self) -> Entry:
         raise NotImplementedError
 
+    def error_function(self) -> Entry:
+        raise NotImplementedError
+
+    def pi(self) -> Entry:
+        """The number pi, in the same system."""
+        raise NotImplementedError
+
     def frozen(self) -> Entry:
         """The number as a constant of a derivative that is being taken."""
         return self
@@ -154,7 +161,7 @@ class Entry:
             return self.of(fmpq(int(other)))
         if isinstance(other, (float, np.floating, complex, np.complexfloating)):
             real = isinstance(other, (float, np.floating)) and np.isfinite(other)
-            mend = f'write exact("{float(other)!r}") if that is meant' if real else "claims are about real numbers"
+            mend = f'write exact("{other!s}") if that is meant' if real else "claims are about real numbers"
             kind = "float" if real else "number"
             raise ForeignNumber(f"the {kind} {other} in {place()} meets exact numbers: {mend}")
         return NotImplemented
@@ -359,11 +366,15 @@ class NoValue(Entry):
     def of(self, value: fmpq) -> Entry:
         return self
 
-    def _swallow(self, *_: Any) -> Entry:
+    def _swallow(self) -> Entry:
         return self
 
-    plus = times = over = minus = larger = _swallow
+    def _swallow_other(self, other: Any) -> Entry:
+        return self
+
+    plus = times = over = minus = larger = _swallow_other
     negative = size = square_root = exponential = logarithm = cosine = sine = hyperbolic_tangent = _swallow
+    error_function = pi = _swallow
 
     def below(self, other: Any) -> bool | None:
         self.demand()

@@ -97,6 +97,12 @@ class RationalEntry(Entry):
     def hyperbolic_tangent(self) -> Entry:
         return self._known("tanh", 0, 0)
 
+    def error_function(self) -> Entry:
+        return self._known("erf", 0, 0)
+
+    def pi(self) -> Entry:
+        raise NotExact("pi is not rational")
+
 
 @dataclass(frozen=True)
 class Rational:

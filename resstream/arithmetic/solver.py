@@ -319,3 +319,9 @@ class SolverEntry(Entry):
 
     def hyperbolic_tangent(self) -> Entry:
         raise NotExpressible("tanh")
+
+    def error_function(self) -> Entry:
+        raise NotExpressible("erf")
+
+    def pi(self) -> Entry:
+        raise NotExpressible("pi")

@@ -139,6 +139,12 @@ class SymbolicEntry(Entry):
     def hyperbolic_tangent(self) -> Entry:
         return self._applied("tanh")
 
+    def error_function(self) -> Entry:
+        return self._applied("erf")
+
+    def pi(self) -> Entry:
+        return SymbolicEntry(sympy().pi)
+
     def _applied(self, name: str) -> Entry:
         return SymbolicEntry(getattr(sympy(), name)(self.value, evaluate=_is_small(self.value)))
 

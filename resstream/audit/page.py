@@ -11,7 +11,6 @@ from resstream.audit.failures import FAILS, SURVIVES, Cell
 from resstream.audit.run import Audit
 from resstream.audit.sample import Sample
 from resstream.audit.words import findings, headline, maps, sections
-from resstream.errors import ResstreamError
 
 WIDTH, HEIGHT = 360, 210
 LEFT, RIGHT, TOP, BOTTOM = 44, 12, 10, 40
@@ -64,13 +63,6 @@ def page(audits: Sequence[Audit]) -> str:
 def write_page(audits: Sequence[Audit], path: str | Path) -> None:
     """Write the page to a file."""
     Path(path).write_text(page(audits), encoding="utf-8")
-
-
-def require_writable(path: str | Path) -> None:
-    """Refuse a path that no page can be written to, before an audit is made; raises ResstreamError."""
-    folder = Path(path).parent
-    if Path(path).is_dir() or not folder.is_dir():
-        raise ResstreamError(f"--html {path}: expected a file in a directory that exists")
 
 
 def fragment(audit: Audit) -> str:

@@ -13,7 +13,7 @@ from resstream.audit.failures import FAILS, SURVIVES, Cell, FailureMap
 from resstream.audit.necessity import SURVIVED, Variant
 from resstream.audit.run import Audit
 from resstream.audit.sharpness import ATTAINED, LOOSE, NEARLY
-from resstream.falsify.counterexample import Counterexample
+from resstream.falsify.counterexample import Counterexample, Exhibit
 from resstream.prove.goals import INEXPRESSIBLE, PROVED, REFUTED, UNDECIDED, Goal
 
 GOALS_SHOWN = 6
@@ -72,7 +72,7 @@ def _sharpness(audit: Audit) -> Iterator[str]:
             yield f"  sharper: {part.profile.sharper}"
 
 
-def instance(counterexample: Counterexample) -> str:
+def instance(counterexample: Exhibit) -> str:
     """An instance on one line."""
     sizes = ", ".join(f"{name} = {size}" for name, size in counterexample.raw.sizes.items())
     values = [f"{name} = {_on_one_line(value)}" for name, value in counterexample.arrays()]

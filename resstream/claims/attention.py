@@ -7,14 +7,27 @@ from dataclasses import replace
 
 import numpy as np
 
-from resstream.arithmetic import amax, amin, exp, eye, jacobian, ones, sqrt, square, total, where
+from resstream.arithmetic import amax, amin, exp, eye, jacobian, log, ones, sqrt, square, total, where
 from resstream.claim import at_least, at_most, claim, equal, every, more_than
-from resstream.claims.sources import ANNOTATED, PAGE
-from resstream.domains import Heads, Matrix, Norm, Permutation, Positive, ReluLayer, Scores, Vector
+from resstream.claims.sources import ANNOTATED, PAGE, SUMMARY
+from resstream.domains import (
+    Heads,
+    Matrix,
+    NonConstant,
+    NonZero,
+    Norm,
+    Orthogonal,
+    Permutation,
+    Positive,
+    ReluLayer,
+    Scores,
+    Vector,
+)
 from resstream.reference import (
     LINF,
     Block,
     attention,
+    attention_scores,
     attention_weights,
     causal_mask,
     concatenated_attention,
@@ -28,6 +41,7 @@ from resstream.reference import (
     row_norms,
     softmax,
 )
+from resstream.reference.spectrum import rank
 
 # ---- softmax ----------------------------------------------------------------
 
@@ -80,6 +94,21 @@ def softmax_jacobian(s):
 
 
 @claim(
+    "softmax.null_space",
+    over={"s": Vector("n"), "u": NonConstant("n")},
+    sizes={"n": range(2, 6)},
+    source=f"{SUMMARY}, related work (the null space of softmax's Jacobian)",
+)
+def softmax_null_space(s, u):
+    """Only the all-ones direction is lost: for finite scores u J u' is the variance of u under the weights, which
+    is positive unless u is constant.
+    """
+    p, J = softmax(s), jacobian(softmax, s)
+    variance = total(p * square(u - total(p * u)))
+    return every(equal(u @ J @ u.mT, variance), more_than(variance, 0))
+
+
+@claim(
     "softmax.key_bias",
     over={"Q": Matrix("n", "h"), "K": Matrix("m", "h"), "b": Vector("h")},
     source="from softmax.shift_invariant; without rotary positions",
@@ -102,17 +131,41 @@ def softmax_query_bias(Q, K, b):
 
 @claim(
     "attention.unit_vectors",
-    over={"q": Vector("h"), "k": Vector("h")},
+    over={"Q": Orthogonal("h"), "k": NonZero(1, "h")},
     source=f"{ANNOTATED}, 6",
 )
-def attention_unit_vectors(q, k):
-    """A dot product is at most the product of the lengths: <q, k>^2 <= ||q||^2 ||k||^2, so 1 for unit vectors.
+def attention_unit_vectors(Q, k):
+    """Dot products of unit vectors have mean square 1/h: over any orthonormal basis q_1 .. q_h, and so over every
+    distribution of queries that no rotation changes, the mean of <q, k>^2 is ||k||^2/h, and that of <q, k> over q and
+    -q is 0. So their standard deviation is 1/sqrt h, and none exceeds 1.
 
     Printed: the dot product of two random unit vectors in high dimensions has standard deviation sqrt(d_k).
     Right: that is the case of vectors with independent entries of unit *variance*, whose length is about sqrt(d_k).
     Between unit vectors the dot product never exceeds 1, and its standard deviation is 1/sqrt(d_k).
+    Fault: false.
     """
-    return at_most(square(total(q * k)), total(square(q)) * total(square(k)))
+    products, length, h = k @ Q, total(square(k)), Q.shape[-1]
+    scores = attention_scores(k, Q.mT)  # <k, q>/sqrt h for every q of the basis
+    return every(
+        equal(total(square(scores)), length / h),
+        equal(h * square(scores), square(products)),
+        at_most(square(products), length),
+    )
+
+
+@claim(
+    "attention.log_rank",
+    over={"Q": Matrix("n", "h"), "K": Matrix("m", "h")},
+    sizes={"n": range(1, 5), "m": range(1, 5), "h": range(1, 3)},
+    source=f"{PAGE}, after Definition 4 (the attention topic's one-head rank bound)",
+)
+def attention_log_rank(Q, K):
+    """One head's pattern has log A of rank h + 1 at most: it is the scores, of rank h at most, less one number a row.
+
+    Only h + 1 numbers a row and h + 1 a column say which patterns a head can make.
+    """
+    normaliser = attention_scores(Q, K) - log(attention_weights(Q, K))
+    return every(equal(normaliser, normaliser[..., :1]), at_most(rank(Q @ K.mT), Q.shape[-1]))
 
 
 # ---- attention --------------------------------------------------------------
@@ -281,23 +334,6 @@ def attention_permutation_equivariant(X, heads, order):
 
 
 @claim(
-    "attention.permutation_invariant",
-    over={"X": Matrix("n", "d"), "order": Permutation("n")},
-    sizes={"n": range(2, 5), "d": range(1, 4)},
-    source=f"{ANNOTATED}, 5, read literally",
-    expect="fails",
-)
-def attention_permutation_invariant(X, order):
-    """Two orders of the same tokens give the same output: false where an output belongs to a position.
-
-    Printed: without positions a pure self-attention model would produce the same output for two orders of the tokens.
-    Right: it is equivariant, not invariant: the outputs are permuted as the tokens are.
-    """
-    moved = order @ X
-    return equal(attention(moved, moved, moved), attention(X, X, X))
-
-
-@claim(
     "attention.permutation_equivariant_masked",
     over={"X": Matrix("n", "d"), "order": Permutation("n")},
     sizes={"n": range(2, 5), "d": range(1, 4)},
@@ -432,3 +468,23 @@ def block_no_writes_is_identity(X, heads, layer, epsilon):
     silent = [replace(head, W_O=0 * head.W_O) for head in heads]
     quiet = replace(layer, W_2=0 * layer.W_2, b_2=0 * layer.b_2)
     return equal(pre_ln_block(X, Block(silent, quiet), norm=_norm(epsilon)), X)
+
+
+@claim(
+    "block.attention_only",
+    over=BLOCK,
+    sizes=BLOCK_SIZES,
+    source=f"{ANNOTATED}, 1.2",
+    expect="fails",
+)
+def block_attention_only(X, heads, layer, epsilon):
+    """False: a block of a model such as GPT-2 or Llama is its attention alone.
+
+    Printed: decoder-only, attention-only models (no MLPs) are precisely the architecture used in GPT-2, GPT-3, Pythia
+    and Llama.
+    Right: those are decoder-only models with an MLP in every block, which holds two thirds of the block's weights
+    (counts.block) and whose write is not zero. The framework is exact for its own attention-only models.
+    Fault: false.
+    """
+    norm, mask = _norm(epsilon), causal_mask(X.shape[-2])
+    return equal(pre_ln_block(X, Block(heads, layer), mask, norm), X + multi_head_attention(norm(X), heads, mask))

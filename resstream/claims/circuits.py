@@ -15,6 +15,7 @@ from resstream.claims.models import GIVEN, HEAD_SIZES, OV, QK, add, for_heads, r
 from resstream.claims.sources import ANNOTATED, FRAMEWORK, PAGE, READING, SUMMARY, TEXTBOOK
 from resstream.domains import (
     Causal,
+    Count,
     InvertiblePair,
     Matrix,
     NonConstant,
@@ -104,6 +105,25 @@ def circuits_virtual_head(X, patterns, W_V, W_O):
 
 
 @claim(
+    "circuits.virtual_head_is_no_stronger",
+    over={"W_V": Stack(2, Matrix("d", "h")), "W_O": Stack(2, Matrix("h", "d"))},
+    sizes={"d": range(1, 4), "h": range(1, 3)},
+    source=f"{ANNOTATED}, 16.2",
+)
+def circuits_virtual_head_is_no_stronger(W_V, W_O):
+    """What a virtual head moves is no richer than what either head moves: W_OV_1 W_OV_2 has at most the rank of each.
+
+    Printed: two composing heads act like a single more powerful head.
+    Right: they act like one head more, with the pattern A_2 A_1 (a product, which one softmax need not be able to make)
+    and an OV circuit whose rank is at most that of either; its gain in power is in where it looks.
+    Fault: imprecise.
+    """
+    first, second = map(ov_circuit, W_V, W_O)
+    virtual = rank(first @ second)
+    return every(at_most(virtual, rank(first)), at_most(virtual, rank(second)))
+
+
+@claim(
     "circuits.virtual_weights",
     over={
         "x": Matrix("n", "d"),
@@ -142,6 +162,26 @@ def circuits_scores_from_qk(X, A, W_Q, W_K, W_V, W_O):
 
 
 @claim(
+    "circuits.conventions",
+    over={"X": Matrix("n", "d"), **QK, **OV},
+    sizes={**HEAD_SIZES, "n": range(1, 4)},
+    source=f"{ANNOTATED}, 8.2",
+)
+def circuits_conventions(X, W_Q, W_K, W_V, W_O):
+    """With columns for rows, every matrix is the transpose: the framework's W_QK = W_Q' W_K is the row convention's,
+    its W_OV = W_O W_V the transpose, and both give the same scores and writes.
+    """
+    q, k, v, o = (W.mT for W in (W_Q, W_K, W_V, W_O))  # the maps of columns
+    form, move, columns = q.mT @ k, o @ v, X.mT
+    return every(
+        equal(form, qk_circuit(W_Q, W_K)),
+        equal(move, ov_circuit(W_V, W_O).mT),
+        equal((q @ columns).mT @ (k @ columns), X @ qk_circuit(W_Q, W_K) @ X.mT),
+        equal((move @ columns).mT, X @ ov_circuit(W_V, W_O)),
+    )
+
+
+@claim(
     "circuits.qk_factorisation",
     over={**QK, "change": InvertiblePair("h")},
     sizes=HEAD_SIZES,
@@ -157,15 +197,15 @@ def circuits_qk_factorisation(W_Q, W_K, change):
     "circuits.qk_factorisation_with_positions",
     over={"X": Matrix("n", "d"), **QK, "change": InvertiblePair("h")},
     sizes={"n": range(2, 4), "d": range(1, 4), "h": range(2, 3)},
-    source=f"{READING}, The QK circuit and the OV circuit, for a model with rotary positions",
+    source=f"a tempting use of {READING}, The QK circuit and the OV circuit, in a model with rotary positions",
     expect="fails",
 )
 def circuits_qk_factorisation_with_positions(X, W_Q, W_K, change):
-    """False with rotary positions: such another factorisation leaves the scores as they are.
+    """Tempting and false with rotary positions: such another factorisation leaves the scores as they are.
 
-    Printed: factor the two matrices differently and the intermediate vectors differ, yet the model behaves identically.
-    Right: so it does where nothing stands between them. Rotary positions act on queries and keys, and only an M that
-    commutes with the rotations may go through; query and key biases must be multiplied by M and M^-T as well.
+    The reading speaks of models where nothing stands between the two matrices. Rotary positions act on queries and
+    keys, and only an M that commutes with the rotations may go through; query and key biases must be multiplied by M
+    and M^-T as well.
     """
     M, inverse = change
     places = range(X.shape[-2])
@@ -278,15 +318,18 @@ def rotated_is_not_constant(x, R):
     over={"x": NonConstant("d"), "R": Orthogonal("d"), "U": Matrix("d", "V")},
     assuming=(rotated_is_not_constant,),
     sizes={"d": range(2, 5), "V": range(1, 4)},
-    source=f"{READING}; {SUMMARY} (without the condition that the model has no LayerNorm)",
+    source=f"{SUMMARY}; {ANNOTATED}, 3.3",
     expect="fails",
 )
 def circuits_no_privileged_basis_with_layer_norm(x, R, U):
     """False with a LayerNorm before a read: rotating the stream, and every read back, leaves the logits as they are.
 
     Printed: the stream has no privileged basis; rotate every matrix that interacts with it and nothing changes.
+    Read: for the models that these two sources speak of, which have LayerNorm. (The reading of the overview leaves
+    LayerNorm out first, and is right.)
     Right: in a model without LayerNorm. LayerNorm singles out the all-ones direction (and its gain, the axes); RMSNorm
     without a gain does not.
+    Fault: imprecise.
     """
     return equal(layer_norm(x @ R) @ R.mT @ U, layer_norm(x) @ U)
 
@@ -383,3 +426,31 @@ def factored_singular_values_swapped(A, B):
     Frobenius norm).
     """
     return equal(total_entry(square(A @ B)), total_entry(square(B @ A)))
+
+
+@claim(
+    "factored.entries",
+    over={"V": Count("V"), "h": Count("h")},
+    sizes={"V": range(50257, 50258), "h": range(64, 65)},
+    source=f"{ANNOTATED}, 9.2",
+)
+def factored_entries(V, h):
+    """The full OV circuit of a vocabulary of 50,257 has about 2.5 billion entries, 2,525,766,049; its two factors of
+    width 64 have 6,432,896.
+    """
+    return every(equal(V * V, 2_525_766_049), at_most(abs(V * V - 25 * 10**8), 5 * 10**7), equal(2 * V * h, 6_432_896))
+
+
+@claim(
+    "factored.freedom",
+    over={"d": Count("d"), "h": Count("h")},
+    sizes={"d": range(4096, 4097), "h": range(128, 129)},
+    source=f"{READING}, The QK circuit and the OV circuit",
+)
+def factored_freedom(d, h):
+    """A 4096 x 4096 circuit of rank 128 has h (2d - h) numbers of freedom, 1,032,192, of its 16,777,216 entries: 6.2 %.
+
+    Its two factors hold 2 d h numbers, h^2 of which another factorisation changes at will (circuits.qk_factorisation).
+    """
+    freedom = 2 * d * h - h * h
+    return every(equal(freedom, 1_032_192), equal(d * d, 16_777_216), at_most(abs(1000 * freedom - 62 * d * d), d * d))

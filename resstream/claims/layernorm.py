@@ -240,6 +240,7 @@ def layernorm_undone_by_gain_and_bias(x, c):
     Printed: the learned scale and shift allow the network to undo the normalisation if needed.
     Right: they can set the scale and mean of what comes out, the same for every token. The length and the mean of each
     token are lost: LN(cx) = LN(x).
+    Fault: false.
     """
     gain = sqrt(mean(square(centre(x)))) * ones((1, x.shape[-1]), like=x)
     bias = mean(x) * ones((1, x.shape[-1]), like=x)
@@ -260,6 +261,7 @@ def layernorm_linear_at_equal_norms(x, Q):
     Printed: on inputs of approximately constant norm LayerNorm is approximately linear.
     Right: on inputs whose *centred* part has constant norm, that is, of constant standard deviation. What is printed
     holds of RMSNorm.
+    Fault: imprecise.
     """
     return equal(layer_norm(x @ Q), _scale(x) * centre(x @ Q))
 

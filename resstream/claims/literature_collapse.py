@@ -49,6 +49,7 @@ def literature_collapse_lemma_unbounded(s, E):
 
     Printed: the bound 1 + 2m without an assumption on m.
     Right: the factor is exp(m), at most 1 + 2m only for m <= 1.2564...; scores (0, 20) and E = (2, 0) give 7.389 > 5.
+    Fault: false.
     """
     return literature_collapse_lemma.conclusion(s, E)
 

@@ -54,6 +54,7 @@ def literature_softmax_lipschitz_strict(s, u):
 
     Printed: for 1 < p < infinity the local Lipschitz constant of softmax stays strictly below 1/2.
     Right: for three classes or more. With two equal scores the Jacobian is ((1, -1), (-1, 1))/4, whose norm is 1/2.
+    Fault: imprecise.
 
     Stated with squares, so that rationals decide it: 4 |Ju|^2 < |u|^2.
     """

@@ -9,11 +9,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from resstream.arithmetic import log, ones, sqrt, total, zeros
+from resstream.arithmetic import eye, log, ones, sqrt, total, zeros
 from resstream.claim import at_most, claim, equal, every
 from resstream.claims.models import GIVEN, HEAD_SIZES, OV, QK, add, given_patterns, ranges, silenced, stacked
-from resstream.claims.sources import ANNOTATED, PAGE, SUMMARY, TEXTBOOK
-from resstream.domains import AttentionOnly, Causal, Count, Matrix, Stack, Tokens, Vector
+from resstream.claims.sources import ANNOTATED, PAGE, READING, SUMMARY, TEXTBOOK
+from resstream.domains import AttentionOnly, Causal, Count, Matrix, Stack, Tokens
 from resstream.reference import Head, full_ov_circuit, full_qk_circuit, head_scores, ov_circuit, paths, softmax
 from resstream.reference.spectrum import rank
 
@@ -51,15 +51,14 @@ def circuits_number_of_paths(L, H):
     "circuits.one_path_per_subset_of_heads",
     over={"L": Count("L"), "H": Count("H")},
     sizes={"L": range(1, 5), "H": range(1, 4)},
-    source=f"{SUMMARY}, method",
+    source=f"a tempting reading of {SUMMARY}, method, without its last words",
     expect="fails",
 )
 def circuits_one_path_per_subset_of_heads(L, H):
-    """False: there is one path for every subset of the L H heads.
+    """Tempting and false: there is one path for every subset of the L H heads.
 
-    Printed: a sum over end-to-end paths, one path per subset of heads that composes along the depth axis.
-    Right: heads of one layer do not compose with each other, so a path takes one head of a layer or none: (1 + H)^L
-    paths, not 2^(L H). The two agree for one head a layer.
+    The source adds "that composes along the depth axis": a path takes one head of a layer or none, which makes
+    (1 + H)^L paths, not 2^(L H). The two agree for one head a layer.
     """
     return equal(len(paths(L, H)), 2 ** (L * H))
 
@@ -191,10 +190,9 @@ def circuits_logits_are_log_probabilities_up_to_a_shift(logits):
 def circuits_logits_proportional_to_log_probabilities(logits):
     """False as printed: the entries of the bigram table are proportional to the log-probabilities of the next token.
 
-    Printed: entry (s, d) of W_E W_U is proportional to log P(next token = d | current token = s); and (14.2) the table
-    is learned to approximate the unigram distribution.
-    Right: the entries of a row equal the log-probabilities up to an additive constant of the row, and the table is that
-    of bigrams.
+    Printed: entry (s, d) of W_E W_U is proportional to log P(next token = d | current token = s).
+    Right: the entries of a row equal the log-probabilities up to an additive constant of the row.
+    Fault: imprecise.
     """
     predicted = log(softmax(logits))
     return equal(logits * predicted[..., :1], logits[..., :1] * predicted)
@@ -236,6 +234,7 @@ def circuits_full_ov_row_of_position(W_V, W_O, E, U, tokens, A):
 
     Printed: the term of position s' is row s' of the full OV circuit.
     Right: the circuit's rows belong to tokens, so it is the row of the token t_{s'} at that position.
+    Fault: imprecise.
     """
     table = full_ov_circuit(E, W_V, W_O, U)
     return equal(A @ tokens @ E @ ov_circuit(W_V, W_O) @ U, A @ table[..., : A.shape[-1], :])
@@ -243,14 +242,26 @@ def circuits_full_ov_row_of_position(W_V, W_O, E, U, tokens, A):
 
 @claim(
     "circuits.full_ov_entry",
-    over={**OV, "E": Matrix("V", "d"), "U": Matrix("d", "V"), "source": Tokens(1, "V"), "x": Vector("d")},
-    sizes={**HEAD_SIZES, "V": range(2, 5)},
+    over={"model": given_patterns(1, "H"), "tokens": Tokens("n", "V"), "patterns": Stack("H", Causal("n"))},
+    sizes=ranges("HdV", n=range(2, 4), h=range(1, 3)),
     source=f"{ANNOTATED}, 9.2",
 )
-def circuits_full_ov_entry(W_V, W_O, E, U, source, x):
-    """Attending to one token alone adds that token's row of the full OV circuit to the logits."""
-    before, after = x @ U, (x + source @ E @ ov_circuit(W_V, W_O)) @ U
-    return equal(after - before, source @ full_ov_circuit(E, W_V, W_O, U))
+def circuits_full_ov_entry(model, tokens, patterns):
+    """Where a head of a one-layer model looks at one token alone, it changes the last position's logits by that token's
+    row of the head's full OV circuit: entry (s, d) is what the logit of d gains.
+    """
+    x0, last = tokens @ model.embedding, tokens.shape[-2] - 1
+    relations = []
+    for h in range(model.heads):
+        looking = [pattern.copy() for pattern in patterns]
+        looking[h][..., last:, :] = eye(last + 1, like=x0)[:1]
+        quiet = replace(model, W_O=model.W_O * (np.arange(model.heads) != h).astype(int)[:, None, None])
+        with_it, without = (m.run(x0, patterns=stacked([looking])).logits[..., last:, :] for m in (model, quiet))
+        table = full_ov_circuit(
+            model.embedding, model.W_V[..., 0, h, :, :], model.W_O[..., 0, h, :, :], model.unembedding
+        )
+        relations.append(equal(with_it - without, tokens[..., :1, :] @ table))
+    return every(*relations)
 
 
 @claim(
@@ -301,6 +312,7 @@ def one_layer_weight_sees_two_tokens(model, tokens, others):
 
     Printed: skip-trigrams depend on two specific tokens, not on their positions nor on what happened between them.
     Right: the score does (without positional terms); the weight shares its row's normaliser with every other token.
+    Fault: imprecise.
     """
     agree = shared(tokens, others)[..., None, :, :]
     weights, changed = (model.run(T @ model.embedding).patterns[0] for T in (tokens, others))
@@ -333,24 +345,54 @@ def previous_token(n, like):
 
 @claim(
     "two_layer.key_contains_predecessor",
-    over={"model": given_patterns(2, 1), "tokens": Tokens("n", "V"), "patterns": Stack(2, Causal("n"))},
-    sizes=ranges("dV", n=range(2, 5), h=range(1, 3)),
+    over={"model": given_patterns(2, "H"), "tokens": Tokens("n", "V"), "patterns": Stack(2, Stack("H", Causal("n")))},
+    sizes=ranges("HdV", n=range(2, 4), h=range(1, 3)),
     source=f"{PAGE}, Proposition 5",
 )
 def two_layer_key_contains_predecessor(model, tokens, patterns):
-    """Layer 1 reads x_0[j] + sum_k A_jk x_0[k] W_OV; with a layer-0 head on the previous token, its unrotated keys at j
-    are those of x_0[j] plus those of what the head wrote of x_0[j - 1].
+    """Layer 1 reads x_1[j] = x_0[j] + sum_h sum_k A_jk x_0[k] W_OV, whatever the patterns; where one head of layer 0
+    looks at the previous token, every layer-1 head's unrotated key at j is that of x_0[j] and of the other heads'
+    writes, plus x_0[j - 1] W_OV W_K.
     """
-    x0 = tokens @ model.embedding
-    ov, W_K = model.ov_circuits[..., 0, 0, :, :], model.W_K[..., 1, 0, :, :]
-    previous = previous_token(x0.shape[-2], like=x0)
-    relations = []
-    for A in (patterns[0], previous):
-        first = np.broadcast_to(A, patterns[0].shape)
-        x1 = model.run(x0, patterns=stacked([[first], [patterns[1]]])).states[1]
-        relations.append(equal(x1, x0 + A @ x0 @ ov))
+    x0, ov = tokens @ model.embedding, model.ov_circuits
+    previous = previous_token(x0.shape[-2], like=x0) + 0 * patterns[0][0]
     before = np.concatenate([x0[..., :1, :], x0[..., :-1, :]], axis=-2)
-    return every(*relations, equal(x1 @ W_K, x0 @ W_K + before @ ov @ W_K))
+    relations = []
+    for first in (patterns[0], [previous, *patterns[0][1:]]):
+        x1 = model.run(x0, patterns=stacked([first, patterns[1]])).states[1]
+        relations.append(equal(x1, add([x0, *(A @ x0 @ ov[..., 0, h, :, :] for h, A in enumerate(first))])))
+    others = add([x0, *(A @ x0 @ ov[..., 0, h + 1, :, :] for h, A in enumerate(patterns[0][1:]))])
+    for h in range(model.heads):
+        W_K = model.W_K[..., 1, h, :, :]
+        relations.append(equal(x1 @ W_K, others @ W_K + before @ ov[..., 0, 0, :, :] @ W_K))
+    return every(*relations)
+
+
+@claim(
+    "two_layer.delivered_effect_sees_source_token",
+    over={
+        "model": given_patterns(2, "H"),
+        "tokens": Tokens("n", "V"),
+        "others": Tokens("n", "V"),
+        "patterns": Stack(2, Stack("H", Causal("n"))),
+    },
+    sizes=ranges("dV", H=range(1, 2), n=range(2, 4), h=range(1, 3)),
+    source=f"{READING}, The QK circuit and the OV circuit",
+    expect="fails",
+)
+def two_layer_delivered_effect_sees_source_token(model, tokens, others, patterns):
+    """False after the first layer: what a head delivers from a position depends on the token there alone.
+
+    Printed: once it is settled where to attend, the delivered effect is a function of the source token alone.
+    Read: for any layer of a model, with the patterns held fixed.
+    Right: in the first layer, where the stream at a position is that token's embedding. Later it also holds what
+    earlier heads moved there; the effect is a function of the source position's stream.
+    Fault: imprecise.
+    """
+    runs = [model.run(T @ model.embedding, patterns=stacked(patterns)) for T in (tokens, others)]
+    same = total(tokens * others)
+    values = [run.states[1] @ model.ov_circuits[..., 1, 0, :, :] for run in runs]
+    return equal(same * values[0], same * values[1])
 
 
 @claim(
@@ -370,6 +412,7 @@ def two_layer_key_is_blind_to_successor(model, tokens, later, other):
     Printed: induction requires scoring by what token follows j, a property of position j + 1.
     Right: no causal key at j can depend on that. The head looks at j for the token before it, t_{j-1}, and copies t_j,
     as section 17.2 of the same source has it.
+    Fault: false.
     """
     n = tokens.shape[-2]
     keys = []
@@ -419,6 +462,7 @@ def induction_score_is_entry_of_target_and_query(E, W_OV, W_QK, tokens):
     Printed: entry (B, A) of W_E W_OV W_QK W_E' is large, so the second A finds the first B.
     Right: the key at the first B holds the token before it, which is A; the large entry is (A, A), and of
     W_E W_QK W_OV' W_E'.
+    Fault: false.
     """
     x0 = tokens @ E
     previous = previous_token(x0.shape[-2], like=x0)

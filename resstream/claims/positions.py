@@ -2,15 +2,16 @@
 
 import numpy as np
 
-from resstream.arithmetic import cos, exact, exp, log, ones, sin, sqrt, square, total, zeros
+from resstream.arithmetic import amax, amin, cos, exact, exp, log, ones, sin, sqrt, square, total, zeros
 from resstream.claim import at_least, at_most, claim, equal, every
 from resstream.claims.sources import ANNOTATED, PAGE
 from resstream.domains import AttentionOnly, Count, Matrix, Permutation, RowStochastic, Tokens, Vector, Whole
 from resstream.reference import (
     Head,
-    attention_scores,
+    attention,
     attention_weights,
     full_ov_circuit,
+    full_qk_circuit,
     head_output,
     head_weights,
     ov_circuit,
@@ -18,6 +19,7 @@ from resstream.reference import (
     rotary,
     rotary_inverse,
     sinusoidal,
+    softmax,
 )
 
 EVEN = range(2, 7, 2)
@@ -221,9 +223,13 @@ HEAD_SIZES = {"n": range(2, 4), "d": range(1, 4), "h": range(1, 3)}
 def positions_order_is_invisible(X, order, W_Q, W_K, W_V, W_O):
     """False as printed: without positions, attention gives the same output for any order of the tokens.
 
-    Printed: attention cannot tell two orders of the same words apart; they would produce the same output.
+    Printed: a pure self-attention model cannot tell two orders of the same words apart; they would produce the same
+    output.
+    Read: the output as a matrix with a row for each position, from which the next word is predicted. (As a set of rows,
+    one for each word, it is the same, which is what the sentence is after.)
     Right: the outputs are permuted with the tokens (attention.permutation_equivariant), so each token's own output is
     the same in any order, and the matrix of outputs is not.
+    Fault: imprecise.
     """
     head = Head(W_Q, W_K, W_V, W_O)
     return equal(head_output(order @ X, head), head_output(X, head))
@@ -241,44 +247,71 @@ def positions_mean_output_is_invariant(X, order, W_Q, W_K, W_V, W_O):
     return equal(total(head_output(order @ X, head), -2), total(head_output(X, head), -2))
 
 
-@claim(
-    "shortformer.values_position_blind",
-    over={"x": Vector("d"), "P": Matrix("n", "d"), **HEAD},
-    sizes=HEAD_SIZES,
-    source=f"{ANNOTATED}, 5.2 (positions in queries and keys only)",
-)
-def shortformer_values_position_blind(x, P, W_Q, W_K, W_V, W_O):
-    """With positions added to queries and keys alone, the values know nothing of them: among equal tokens a head writes
-    x W_OV at every position, whatever its pattern.
-    """
-    X = ones((P.shape[-2], 1), like=x) @ x
-    weights = head_weights(X + P, Head(W_Q, W_K, W_V, W_O))
-    return equal(weights @ X @ ov_circuit(W_V, W_O), X @ ov_circuit(W_V, W_O))
-
-
-@claim(
-    "shortformer.values_position_blind_in_the_stream",
-    over={"x": Vector("d"), "P": Matrix("n", "d"), **HEAD},
-    sizes=HEAD_SIZES,
-    source=f"{ANNOTATED}, 5.2 (the standard scheme)",
-    expect="fails",
-)
-def shortformer_values_position_blind_in_the_stream(x, P, W_Q, W_K, W_V, W_O):
-    """False of positions added to the stream: among equal tokens a head writes x W_OV at every position."""
-    X = ones((P.shape[-2], 1), like=x) @ x
-    return equal(head_output(X + P, Head(W_Q, W_K, W_V, W_O)), X @ ov_circuit(W_V, W_O))
-
-
 SPLIT = {"content": Matrix("n", "d"), "places": Matrix("n", "d"), "W_Q": Matrix("d", "h"), "W_K": Matrix("d", "h")}
 SPLIT_SIZES = {"n": range(1, 4), "d": range(1, 4), "h": range(1, 3)}
 
 
-@claim("positional_split.sum", over=SPLIT, sizes=SPLIT_SIZES, source=f"{ANNOTATED}, 5.2 and 9.4")
-def positional_split_sum(content, places, W_Q, W_K):
-    """With positions in the stream, a score is content with content, position with position, and two cross terms."""
-    W_QK, X = qk_circuit(W_Q, W_K), content + places
-    terms = [left @ W_QK @ right.mT for left in (content, places) for right in (content, places)]
-    return equal((X @ W_Q) @ (X @ W_K).mT, terms[0] + terms[1] + terms[2] + terms[3])
+SHORTFORMER = {"X": Matrix("n", "d"), "P": Matrix("n", "d"), **HEAD, "u": Vector("d")}
+
+
+def inside_the_hull(outputs, values, u):
+    """Seen through the functional u, every output lies between the least and the largest value."""
+    seen, given = total(outputs * u), total(values * u)
+    return every(at_most(seen, amax(given, -2)), at_least(seen, amin(given, -2)))
+
+
+@claim(
+    "shortformer.values_position_blind",
+    over=SHORTFORMER,
+    sizes=HEAD_SIZES,
+    source=f"{ANNOTATED}, 5.2 (positions in queries and keys only)",
+)
+def shortformer_values_position_blind(X, P, W_Q, W_K, W_V, W_O, u):
+    """With positions added to queries and keys alone, positions choose among contents and add nothing of their own:
+    every output lies in the hull of the writes x_j W_OV that the tokens make without positions, whatever the positions
+    are.
+    """
+    weights, contents = head_weights(X + P, Head(W_Q, W_K, W_V, W_O)), X @ ov_circuit(W_V, W_O)
+    return inside_the_hull(weights @ contents, contents, u)
+
+
+@claim(
+    "shortformer.values_position_blind_in_the_stream",
+    over=SHORTFORMER,
+    sizes=HEAD_SIZES,
+    source=f"{ANNOTATED}, 5.2 (the standard scheme)",
+    expect="fails",
+)
+def shortformer_values_position_blind_in_the_stream(X, P, W_Q, W_K, W_V, W_O, u):
+    """False of positions added to the stream: every output lies in the hull of what the tokens write without them."""
+    return inside_the_hull(head_output(X + P, Head(W_Q, W_K, W_V, W_O)), X @ ov_circuit(W_V, W_O), u)
+
+
+@claim(
+    "positional_split.sum",
+    over={
+        "model": AttentionOnly(1, "H", "d", "h", "V", base=None, biased=False),
+        "tokens": Tokens("n", "V"),
+        "places": Matrix("n", "d"),
+    },
+    sizes={"H": range(1, 3), "d": range(1, 4), "h": range(1, 3), "V": range(2, 4), "n": range(1, 4)},
+    source=f"{ANNOTATED}, 5.2 and 9.4",
+)
+def positional_split_sum(model, tokens, places):
+    """With positions in the stream, a score times sqrt h is the entry of the full QK circuit that the two tokens name,
+    plus the entry of W_pos W_QK W_pos' that the two positions name, and two cross terms.
+    """
+    scores = model.scores(0, tokens @ model.embedding + places)
+    root = sqrt(model.W_Q.shape[-1] * ones((1, 1), like=places))
+    relations = []
+    for head in range(model.heads):
+        W_Q, W_K = model.W_Q[..., 0, head, :, :], model.W_K[..., 0, head, :, :]
+        content = tokens @ full_qk_circuit(model.embedding, W_Q, W_K) @ tokens.mT
+        position = full_qk_circuit(places, W_Q, W_K)
+        crossed = tokens @ model.embedding @ qk_circuit(W_Q, W_K) @ places.mT
+        back = places @ qk_circuit(W_Q, W_K) @ (tokens @ model.embedding).mT
+        relations.append(equal(scores[..., head, :, :] * root, content + position + crossed + back))
+    return every(*relations)
 
 
 @claim(
@@ -296,20 +329,18 @@ def positional_split_without_cross_terms(content, places, W_Q, W_K):
 
 # ---- cross-attention --------------------------------------------------------
 
-TWO_STREAMS = {"X": Matrix("n", "d"), "Y": Matrix("m", "d"), "A": RowStochastic("n", "m"), **HEAD}
+TWO_STREAMS = {"X": Matrix("n", "d"), "Y": Matrix("m", "d"), **HEAD}
 TWO_STREAM_SIZES = {"n": range(1, 3), "m": range(1, 4), "d": range(1, 4), "h": range(1, 3)}
 
 
 @claim("cross_attention.circuits", over=TWO_STREAMS, sizes=TWO_STREAM_SIZES, source=f"{ANNOTATED}, 12")
-def cross_attention_circuits(X, Y, A, W_Q, W_K, W_V, W_O):
-    """Queries from one stream, keys and values from another: the scores are x_i W_QK y_j'/sqrt h, and the output,
-    whatever the pattern, sums A_ij y_j W_OV.
+def cross_attention_circuits(X, Y, W_Q, W_K, W_V, W_O):
+    """Queries from one stream, keys and values from another: two products say all of it. The pattern is softmax of
+    x_i W_QK y_j'/sqrt h, and the output sums A_ij y_j W_OV, linear in the other stream where the pattern is given.
     """
     scores = X @ qk_circuit(W_Q, W_K) @ Y.mT / sqrt(W_Q.shape[-1] * ones((1, 1), like=X))
-    return every(
-        equal(attention_scores(X @ W_Q, Y @ W_K), scores),
-        equal(A @ (Y @ W_V) @ W_O, A @ Y @ ov_circuit(W_V, W_O)),
-    )
+    whole = attention(X @ W_Q, Y @ W_K, Y @ W_V) @ W_O
+    return equal(whole, softmax(scores) @ Y @ ov_circuit(W_V, W_O))
 
 
 @claim(
@@ -344,6 +375,7 @@ def cross_attention_translation_table(A, source, written, E, W_V, W_O, U):
     Printed: the full OV circuit W_E W_OV W_U of cross-attention is literally a learned translation table.
     Right: for an encoder without layers. Otherwise cross-attention reads the encoder's output, the embedding plus all
     that the encoder wrote, and the table holds the embedding's share alone.
+    Fault: imprecise.
     """
     added = A @ (source @ E + written) @ ov_circuit(W_V, W_O) @ U
     return equal(added, A @ source @ full_ov_circuit(E, W_V, W_O, U))

@@ -69,7 +69,10 @@ def row_of(verdict: Verdict) -> Row:
 def check_one(identifier: str, profile_name: str, seed: int) -> Row:
     """Search for a counterexample to one claim of the library."""
     settings = profile(profile_name)
-    return row_of(search(claims.lookup(identifier), settings.chunks(), seed, settings.floor))
+    verdict = search(claims.lookup(identifier), settings.chunks(), seed, settings.floor)
+    if any(note.startswith("interrupted") for note in verdict.notes):
+        raise KeyboardInterrupt  # which the search has caught: it ends the check, not one claim of it
+    return row_of(verdict)
 
 
 def check(identifiers: Sequence[str], profile_name: str, seed: int, workers: int) -> Iterator[Row]:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 FORMAT = "resstream-counterexample-1"
 
-_NUMBER = re.compile(r"-?\d{1,400}(/\d{1,400})?")
+_NUMBER = re.compile(r"-?[0-9]{1,400}(/[0-9]{1,400})?")
 _LATEX = {"<=": r"\le", "<": "<", ">=": r"\ge", ">": ">", "==": "=", "!=": r"\ne"}
 
 
@@ -124,6 +124,27 @@ class Exhibit:
 
     def _repr_html_(self) -> str:
         return as_html(str(self))
+
+    def json(self) -> dict[str, Any]:
+        """The instance, both sides and where the claim comes from, as JSON-ready data."""
+        origin = origin_of(self.claim)
+        verdict = self.judgement
+        return {
+            "claim": origin.id if origin else self.claim.id,
+            "file": origin.file if origin else None,
+            "digest": origin.digest if origin else None,
+            "named": origin is not None,
+            "changes": origin.changes.given() if origin else {},
+            "seed": self.seed,
+            "engine": self.engine,
+            "raw": raw_to_json(self.raw),
+            "values": {name: _nested(v) if isinstance(v, np.ndarray) else v for name, v in self.arrays()},
+            "lhs": _number(verdict.lhs),
+            "kind": verdict.kind,
+            "rhs": _number(verdict.rhs),
+            "bits": verdict.bits,
+            "margin": verdict.margin,
+        }
 
 
 @dataclass(frozen=True, repr=False)
@@ -240,24 +261,9 @@ class Counterexample(Exhibit):
 
     def json(self) -> dict[str, Any]:
         """Everything as JSON-ready data, from which `from_json` (and `resstream replay`) judges it again."""
-        origin = origin_of(self.claim)
-        verdict = self.judgement
         return {
             "format": FORMAT,
-            "claim": origin.id if origin else self.claim.id,
-            "file": origin.file if origin else None,
-            "digest": origin.digest if origin else None,
-            "named": origin is not None,
-            "changes": origin.changes.given() if origin else {},
-            "seed": self.seed,
-            "engine": self.engine,
-            "raw": raw_to_json(self.raw),
-            "values": {name: _nested(v) if isinstance(v, np.ndarray) else v for name, v in self.arrays()},
-            "lhs": _number(verdict.lhs),
-            "kind": verdict.kind,
-            "rhs": _number(verdict.rhs),
-            "bits": verdict.bits,
-            "margin": verdict.margin,
+            **super().json(),
             "largest_violation": self.largest_violation,
             "largest_raw": raw_to_json(self.largest_raw) if self.largest_raw else None,
         }

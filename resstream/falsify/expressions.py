@@ -29,6 +29,9 @@ DEEPEST = 40
 LARGEST_EXPONENT = 16
 """Of `**`."""
 
+LARGEST_DEGREE = 1024
+"""Of an expression as a polynomial in its names: exact numbers get about this many times as long."""
+
 LARGEST_BITS = 4096
 """Of an exact number inside an expression."""
 
@@ -83,6 +86,13 @@ _ARITHMETIC = (
     "total",
     "total_entry",
 )
+
+
+_LINEAR = (
+    *("abs", "absolute", "amax", "amin", "centre", "descending", "dobrushin", "largest_entry", "maximum", "mean"),
+    *("minimum", "relu", "row_range", "smallest_entry", "total", "total_entry", "transpose"),
+)
+"""Functions that leave the length of exact numbers about as it is."""
 
 
 def _transpose(X: Any) -> Any:
@@ -148,14 +158,35 @@ def side(text: str, names: tuple[str, ...], what: str) -> Callable[..., Any]:
     tree = parse(stripped, what)
     used: list[str] = []
     compiled = _Compiler(stripped, names, what, used).compile(tree, 0)
+    if (degree := _degree(tree)) > LARGEST_DEGREE:
+        raise ExpressionError(what, stripped, tree, f"powers up to {degree:,}, expected at most {LARGEST_DEGREE:,}")
 
     def evaluate(**scope: Any) -> Any:
-        return compiled(scope)
+        value = compiled(scope)
+        if not isinstance(value, (np.ndarray, int, Exact)):
+            raise ExpressionError(what, stripped, tree, f"expected a number or an array, got {type(value).__name__}")
+        return value
 
     parameters = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY) for name in dict.fromkeys(used)]
     evaluate.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     evaluate.__name__ = f"{what}: {stripped}"
     return evaluate
+
+
+def _degree(node: ast.expr) -> int:
+    """A bound on the degree of an expression that was compiled: how much longer its exact values get."""
+    if isinstance(node, ast.BinOp):
+        if isinstance(node.op, ast.Pow):
+            assert isinstance(node.right, ast.Constant)
+            return _degree(node.left) * int(node.right.value)  # type: ignore[arg-type]
+        left, right = _degree(node.left), _degree(node.right)
+        return max(left, right) if isinstance(node.op, (ast.Add, ast.Sub)) else left + right
+    if isinstance(node, ast.UnaryOp):
+        return _degree(node.operand)
+    if isinstance(node, ast.Call):
+        inner = max((_degree(part) for part in (*node.args, *(k.value for k in node.keywords))), default=0)
+        return inner * (1 if isinstance(node.func, ast.Name) and node.func.id in _LINEAR else 2)
+    return 1 if isinstance(node, ast.Name) else 0
 
 
 class _Compiler:
@@ -264,7 +295,7 @@ class _Compiler:
         """The function's value; what it says of arguments of a wrong kind becomes an error with its place."""
         try:
             return function(*values, **named)
-        except (TypeError, AttributeError) as failure:
+        except (TypeError, AttributeError, IndexError) as failure:  # NumPy's AxisError is an IndexError
             raise self.refuse(node, f"cannot be evaluated: {failure}") from failure
         except ValueError as failure:
             if type(failure) is not ValueError:  # ours, or a limit of a number system

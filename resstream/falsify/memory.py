@@ -24,9 +24,11 @@ class Memory:
     def __init__(self, directory: str | Path = DIRECTORY) -> None:
         self._database = DirectoryBasedExampleDatabase(str(directory))
 
-    def remember(self, claim: Claim, raw: Instance) -> None:
-        """Keep an exact instance."""
-        self._database.save(_key(claim), json.dumps(raw_to_json(raw), sort_keys=True).encode())
+    def remember(self, claim: Claim, raw: Instance) -> bool:
+        """Keep an exact instance; whether it is there now (Hypothesis says nothing of a directory it cannot write)."""
+        value = json.dumps(raw_to_json(raw), sort_keys=True).encode()
+        self._database.save(_key(claim), value)
+        return value in set(self._database.fetch(_key(claim)))
 
     def recall(self, claim: Claim) -> list[Instance]:
         """The instances kept for a claim, in a fixed order; what is broken or does not fit is passed over."""

@@ -6,6 +6,7 @@ A process may be killed or hang. The pool then says so, replaces it, and goes on
 from __future__ import annotations
 
 import multiprocessing
+import os
 import signal
 import time
 import warnings
@@ -15,6 +16,7 @@ from multiprocessing.connection import Connection, wait
 from typing import Any, Generic, TypeVar
 
 from resstream.falsify.verdict import TIME_IS_UP
+from resstream.orphans import die_with
 
 T = TypeVar("T")
 
@@ -37,10 +39,13 @@ class Worker:
 
 
 def fork(target: Callable[[Connection], None]) -> Worker:
-    """Start a process that runs `target` with its end of a pipe; Ctrl-C is left to the parent."""
+    """Start a process that runs `target` with its end of a pipe; Ctrl-C is left to the parent, whose end is its own."""
     ours, theirs = _FORK.Pipe()
 
+    parent = os.getpid()
+
     def run() -> None:
+        die_with(parent)
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         ours.close()
         target(theirs)
@@ -114,7 +119,13 @@ class Pool(Generic[T]):
             if idle is None:
                 if len(staff) >= self.workers:
                     return
-                idle = fork(self._serve)
+                try:
+                    idle = fork(self._serve)
+                except OSError:  # no more processes or files to be had: those that are there do it all
+                    if not staff:
+                        raise
+                    self.workers = len(staff)
+                    return
                 staff.append(idle)
             idle.task = waiting[-1]
             try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,15 +11,15 @@ from resstream import claims
 from resstream.claim import Claim
 from resstream.errors import ClaimError
 from resstream.falsify import counterexample
-from resstream.falsify.counterexample import FORMAT, Counterexample
+from resstream.falsify.counterexample import FORMAT, Exhibit
 from resstream.falsify.variants import digest_of, load_claims, vary
 
 LARGEST_FILE = 4_000_000
 """Bytes of a counterexample file."""
 
 
-def replay(path: str | Path, claims_file: str | Path | None = None) -> Counterexample:
-    """The counterexample of a file, judged anew; whether it still refutes is its `judgement.outcome`.
+def replay(path: str | Path, claims_file: str | Path | None = None) -> Exhibit:
+    """The instance of a file, judged anew: a `Counterexample` where it refutes, elsewhere an `Exhibit`.
 
     A claim of the library is looked up by its id. A claim of a user's file is taken from `claims_file`, which is
     executed and must be the text that the counterexample was found with; a path inside it is never followed.
@@ -31,6 +32,8 @@ def replay(path: str | Path, claims_file: str | Path | None = None) -> Counterex
         raise ClaimError(f"{path}: {path.stat().st_size} bytes, expected at most {LARGEST_FILE}")
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as failure:
+        raise ClaimError(f"{path}: cannot be read: {failure.strerror}") from None
     except (ValueError, RecursionError) as failure:
         raise ClaimError(f"{path}: not JSON ({failure})") from None
     if isinstance(data, dict) and "format" not in data and isinstance(data.get("counterexample"), dict):
@@ -42,12 +45,18 @@ def claim_of(data: Any, claims_file: str | Path | None = None) -> Claim:
     """The claim, with its changes, of the data of a counterexample; ClaimError where it cannot be had."""
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise ClaimError(f"not a counterexample: expected an object whose format is {FORMAT!r}")
+    if not isinstance(data.get("raw"), dict):
+        raise ClaimError("not a counterexample: expected its raw numbers, an object named 'raw'")
+    if not re.fullmatch(r"[a-z ]{0,40}", str(data.get("engine", ""))):
+        raise ClaimError("not a counterexample: expected the name of an engine, in lower case letters")
     identifier, file = data.get("claim"), data.get("file")
     if not isinstance(identifier, str) or not isinstance(file, (str, type(None))):
         raise ClaimError("not a counterexample: expected the claim's id, and its file or null, as text")
     if data.get("named") is not True:
         raise ClaimError(f"claim {identifier} was made of functions on the spot, so no file can name it")
     if file is None:
+        if claims_file is not None:
+            raise ClaimError(f"claim {identifier} is one of the library: --claims {claims_file} has no part in it")
         claim = claims.lookup(identifier)
     elif claims_file is None:
         raise ClaimError(f"claim {identifier} is stated in a file ({file}): name it with --claims, if you trust it")
@@ -69,7 +78,7 @@ def _changes(given: Any) -> dict[str, Any]:
     if not isinstance(given, dict) or not set(given) <= set(texts):
         raise ClaimError(f"changes: expected an object with some of {', '.join(texts)}")
     for name, value in given.items():
-        entries = [value] if isinstance(value, str) else [*value.values()] if isinstance(value, dict) else value
+        entries = value.values() if isinstance(value, dict) else value
         if not isinstance(value, texts[name]) or not all(isinstance(entry, str) for entry in entries):
             raise ClaimError(f"changes: expected text for {name}, got {str(value)[:40]!r}")
     return given

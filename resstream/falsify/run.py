@@ -22,6 +22,7 @@ from resstream.falsify.memory import Memory
 from resstream.falsify.search import ENGINES, FLOOR, Chunk, budget_plan, scores_of, search
 from resstream.falsify.shrink import Shrinker
 from resstream.falsify.verdict import ERROR, Tally, Verdict, conclude
+from resstream.targets import unwritable
 
 BUDGET = 200_000
 """Evaluations of a search where nothing else is said."""
@@ -71,8 +72,9 @@ def falsify(
         except NotDeterministic as failure:
             tally = dataclasses.replace(verdict.tally, error=str(failure), faulty=found)
             verdict = dataclasses.replace(verdict, status=ERROR, tally=tally)
-        if store and verdict.counterexample:
-            store.remember(claim, verdict.counterexample.raw)
+        if store and verdict.counterexample and not store.remember(claim, verdict.counterexample.raw):
+            forgotten = f"not remembered: {memory} cannot be written"
+            verdict = dataclasses.replace(verdict, notes=(*verdict.notes, forgotten))
     return dataclasses.replace(verdict, seconds=time.monotonic() - start)
 
 
@@ -96,14 +98,18 @@ def _finished(verdict: Verdict, found: Instance, seconds: float | None, save: st
     notes = list(verdict.notes)
     try:
         if save is not None:
-            _counterexample(verdict, best).save(save)
+            with suppress(OSError):  # said below, where it is tried again
+                _counterexample(verdict, best).save(save)
         for step in _steps(claim, found, seconds, notes):
             best |= [step]
     except KeyboardInterrupt:
         notes.append("interrupted while shrinking: simpler counterexamples may exist")
     counterexample = _counterexample(verdict, best)
     if save is not None:
-        counterexample.save(save)
+        try:
+            counterexample.save(save)
+        except OSError as failure:
+            notes.append(str(unwritable("the counterexample in", save, failure)))
     return dataclasses.replace(verdict, notes=tuple(notes), counterexample=counterexample)
 
 

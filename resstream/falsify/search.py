@@ -44,6 +44,9 @@ FLOOR = 100
 """Accepted instances below which a search is no survival: it gave up."""
 
 
+ONE_BY_ONE = "evaluated one instance at a time, which is slower: it cannot be evaluated on a batch"
+
+
 @dataclass(frozen=True)
 class Chunk:
     """A piece of a search: which engine, and the number that makes its random stream its own."""
@@ -141,10 +144,7 @@ def search(
         claim = batches.settled(claim)
     except ClaimFault as failure:
         return conclude(claim, Tally(error=str(failure)), seed, floor, time.perf_counter() - start)
-    if claim.batched is False:
-        notes_of_mode = ("evaluated one instance at a time, which is slower: it cannot be evaluated on a batch",)
-    else:
-        notes_of_mode = ()
+    mode = (ONE_BY_ONE,) if claim.batched is False else ()
     if workers > 1 or seconds is not None:
         tasks = pool.Pool(lambda number: run_chunk(claim, chunks[number], seed).light(), workers, seconds)
         results = tasks.run(len(chunks), lambda tally: tally.finished)
@@ -167,7 +167,7 @@ def search(
     if tally.violating is not None and tally.certificate is None:
         _certify_again(claim, tally)
     verdict = conclude(claim, tally, seed, floor, time.perf_counter() - start, tuple(notes))
-    return replace(verdict, notes=(*verdict.notes, *notes_of_mode))
+    return replace(verdict, notes=(*verdict.notes, *mode))
 
 
 def _certify_again(claim: Claim, tally: Tally) -> None:

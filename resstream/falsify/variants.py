@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from resstream import claims, domains
+from resstream.arithmetic import FLOAT64
 from resstream.claim import Batch, Claim
 from resstream.domains import Domain
 from resstream.errors import ArithmeticLimit, ClaimError, DomainError, ResstreamError
@@ -103,8 +104,16 @@ def vary(
         expect=claim.expect,
     )
     if changes.over or changes.sizes:
+        for name in changes.over:
+            _require_buildable(name, varied)
         _require_small(varied)
-    _try_out(varied)
+    try:
+        _try_out(varied)
+    except ResstreamError:
+        raise
+    except Exception as failure:
+        given = ", ".join(f"{name} {value}" for name, value in changes.given().items())
+        raise ClaimError(f"claim {varied.id}: cannot be evaluated with {given}: {failure}") from failure
     origin = origin_of(claim)
     return dataclasses.replace(varied, origin=origin and dataclasses.replace(origin, changes=changes))
 
@@ -121,6 +130,24 @@ def _try_out(claim: Claim) -> None:
     arrays = {name: part.draw(rng, 8) for name, part in claim.parts(sizes, options).items()}
     with suppress(ArithmeticLimit, DomainError):  # the search will meet them, and judge
         claim.assess(Batch(sizes, options, arrays, 8))
+
+
+def _require_buildable(name: str, claim: Claim) -> None:
+    """Refuse a domain given as text whose arguments are none of its: it is built once, of one size."""
+    domain, sizes = claim.over[name], {size: values[-1] for size, values in claim.size_ranges().items()}
+    rng = np.random.default_rng(0)
+    try:
+        options = {option: values[0] for option, values in domain.options().items()}
+        parts = domain.parts(sizes, options)
+        if empty := [part.shape for part in parts.values() if 0 in part.shape]:
+            raise ClaimError(f"{name} in {domain}: expected sizes of at least 1, got the shape {empty[0]}")
+        if sum(int(np.prod(part.shape, dtype=object)) for part in parts.values()) <= LARGEST_RAW:
+            with FLOAT64.working():
+                domain.build({part: of.draw(rng, 8) for part, of in parts.items()}, options, sizes)
+    except ResstreamError:
+        raise
+    except Exception as failure:
+        raise ClaimError(f"{name} in {domain}: cannot be built: {failure}") from failure
 
 
 def _require_small(claim: Claim) -> None:
@@ -200,7 +227,7 @@ def _domain_argument(text: str, node: ast.expr) -> Any:
 
 def parse_range(name: str, text: str) -> range:
     """An inclusive range of sizes from text: "2:6" is 2, 3, 4, 5, 6, and "3" is 3 alone."""
-    found = re.fullmatch(r"\s*(\d{1,4})\s*(?::\s*(\d{1,4})\s*)?", text)
+    found = re.fullmatch(r"\s*([0-9]{1,4})\s*(?::\s*([0-9]{1,4})\s*)?", text)
     if not found:
         raise ClaimError(f"sizes {name}={text}: expected a whole number or an inclusive range such as 2:6")
     low, high = int(found[1]), int(found[2] or found[1])

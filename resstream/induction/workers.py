@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from multiprocessing import get_context
 from typing import Any, TypeVar
 
+from resstream.orphans import die_with
+
 Result = TypeVar("Result")
 
 # In a worker: the number of steps that all workers have done, and whether they are to stop.
@@ -31,7 +33,7 @@ def in_parallel(
     context = get_context("spawn")
     counter, stop = context.Value("q", 0), context.Event()
     workers = min(len(arguments), os.cpu_count() or 1)
-    with _one_thread(), ProcessPoolExecutor(workers, context, _share, (counter, stop)) as pool:
+    with _one_thread(), ProcessPoolExecutor(workers, context, _share, (counter, stop, os.getpid())) as pool:
         futures = [pool.submit(function, *each) for each in arguments]
         try:
             while wait(futures, timeout=0.2).not_done:
@@ -52,9 +54,10 @@ def count_step(done: int, loss: float) -> None:  # noqa: ARG001 - the signature 
         raise KeyboardInterrupt
 
 
-def _share(counter: Any, stop: Any) -> None:
+def _share(counter: Any, stop: Any, caller: int) -> None:
     global _steps, _stop  # what a worker process shares with its caller is given to it once, at its start
     _steps, _stop = counter, stop
+    die_with(caller)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interruption is the caller's to handle
 
 

@@ -1,4 +1,10 @@
-"""The reference mathematics, small enough to read."""
+"""The reference mathematics, small enough to read.
+
+Arrays go through one gate (`resstream.reference.checks`): float16, float32 and float64 are computed in float64 and
+give float64, so a result is off by the rounding of float64 alone, and exact entries give exact ones. What is no such
+array, has the wrong shape or is not finite raises an error that names the argument; so does a result that float64
+cannot hold. Lengths of vectors near 1e200 and 1e-200 are as accurate as others.
+"""
 
 from resstream.reference.attention import (
     Head,

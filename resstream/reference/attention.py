@@ -9,9 +9,24 @@ import numpy as np
 
 from resstream.arithmetic import Array, exp, ones, peak, sqrt, total, where
 from resstream.errors import DomainError, ShapeError
-from resstream.reference.checks import refuse_where, require_batch, require_matrix, require_rows, require_width
+from resstream.reference.checks import (
+    in_range,
+    refuse_where,
+    require_batch,
+    require_instance,
+    require_matrix,
+    require_row,
+    require_rows,
+    require_sequence,
+    require_whole,
+    require_width,
+)
+
+LONGEST = 1 << 16
+"""Tokens of the longest mask: it has the square of them as entries."""
 
 
+@in_range
 def softmax(scores: Array, mask: Array | None = None) -> Array:
     """Softmax of every row over its allowed entries: (..., n, m) -> (..., n, m), probabilities.
 
@@ -22,7 +37,7 @@ def softmax(scores: Array, mask: Array | None = None) -> Array:
     >>> softmax(np.array([[0.0, 0.0, 1e300]]), np.array([[True, True, False]]))
     array([[0.5, 0.5, 0. ]])
     """
-    require_matrix("scores", scores)
+    scores = require_matrix("scores", scores)
     if mask is None:
         mask = np.ones(scores.shape[-1], dtype=bool)
     mask = _broadcast_mask(mask, scores)
@@ -34,8 +49,11 @@ def softmax(scores: Array, mask: Array | None = None) -> Array:
 
 
 def _broadcast_mask(mask: Array, scores: Array) -> Array:
-    if not isinstance(mask, np.ndarray) or mask.dtype != bool:
-        raise DomainError("mask: expected booleans (True: may be attended to), not numbers to add to the scores")
+    if type(mask) is not np.ndarray or mask.dtype != bool:
+        got = f"dtype {mask.dtype}" if type(mask) is np.ndarray else type(mask).__name__
+        raise DomainError(
+            f"mask: expected booleans (True: may be attended to), not numbers to add to the scores; got {got}"
+        )
     try:
         broadcast = np.broadcast_to(mask, scores.shape)
     except ValueError:
@@ -47,31 +65,34 @@ def _broadcast_mask(mask: Array, scores: Array) -> Array:
 
 def causal_mask(n: int) -> Array:
     """Booleans (n, n), True where query i may look at key j: on and below the diagonal."""
-    return np.tri(n, dtype=bool)
+    return np.tri(require_whole("n", n, 1, LONGEST), dtype=bool)
 
 
+@in_range
 def attention_scores(Q: Array, K: Array) -> Array:
     """Scaled dot products: queries (..., n, h) and keys (..., m, h) -> (..., n, m)."""
-    require_matrix("Q", Q)
-    require_width("K", K, Q.shape[-1], of="Q has")
+    Q = require_matrix("Q", Q)
+    K = require_width("K", K, Q.shape[-1], of="Q has")
     require_batch(Q=Q, K=K)
     return Q @ K.mT / sqrt(Q.shape[-1] * ones((1, 1), like=Q))
 
 
+@in_range
 def attention_weights(Q: Array, K: Array, mask: Array | None = None) -> Array:
     """Who looks at whom: queries (..., n, h) and keys (..., m, h) -> row-stochastic (..., n, m)."""
     return softmax(attention_scores(Q, K), mask)
 
 
+@in_range
 def attention(Q: Array, K: Array, V: Array, mask: Array | None = None) -> Array:
     """Scaled dot-product attention, weights times values (..., m, v): -> (..., n, v).
 
     Source: Proposition 1 (i) of "The Transformer Block and the Residual Stream", which calls it Attn.
     """
-    require_matrix("K", K)
-    require_rows("V", V, K.shape[-2], of="K has")
-    require_batch(Q=Q, K=K, V=V)
-    return attention_weights(Q, K, mask) @ V
+    weights = attention_weights(Q, K, mask)
+    V = require_rows("V", V, weights.shape[-1], of="K has")
+    require_batch(weights=weights, V=V)
+    return weights @ V
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,58 +110,76 @@ class Head:
     b_K: Array | None = None
 
     def __post_init__(self) -> None:
-        require_matrix("W_Q", self.W_Q)
-        d, h = self.W_Q.shape[-2:]
-        require_width("W_K", self.W_K, h, of="W_Q has")
-        for name, W in (("W_K", self.W_K), ("W_V", self.W_V)):
-            require_rows(name, W, d, of="W_Q has")
-        require_rows("W_O", self.W_O, self.W_V.shape[-1], of="W_V has columns")
-        for name, b in (("b_Q", self.b_Q), ("b_K", self.b_K)):
-            if b is not None:
-                require_width(name, b, h, of="W_Q has")
+        checked = {name: require_matrix(name, getattr(self, name)) for name in ("W_Q", "W_K", "W_V", "W_O")}
+        d, h = checked["W_Q"].shape[-2:]
+        require_width("W_K", checked["W_K"], h, of="W_Q has")
+        for name in ("W_K", "W_V"):
+            require_rows(name, checked[name], d, of="W_Q has")
+        require_rows("W_O", checked["W_O"], checked["W_V"].shape[-1], of="W_V has columns")
+        for name in ("b_Q", "b_K"):
+            if getattr(self, name) is not None:
+                checked[name] = require_row(name, getattr(self, name), h, of="W_Q has")
+        require_batch(**checked)
+        for name, array in checked.items():
+            object.__setattr__(self, name, array)
 
 
+@in_range
 def head_scores(X: Array, head: Head) -> Array:
     """Scores of a head on a stream: (..., n, d) -> (..., n, n)."""
+    require_instance("head", head, Head)
+    X = _stream(X, head)
     return attention_scores(_read(X, head.W_Q, head.b_Q), _read(X, head.W_K, head.b_K))
 
 
+def _stream(X: Array, head: Head) -> Array:
+    """The stream that a head reads, through the gate."""
+    X = require_width("X", X, head.W_Q.shape[-2], of="the head's maps have rows")
+    require_batch(X=X, W_Q=head.W_Q, W_K=head.W_K, W_V=head.W_V, W_O=head.W_O, b_Q=head.b_Q, b_K=head.b_K)
+    return X
+
+
 def _read(X: Array, W: Array, bias: Array | None) -> Array:
-    require_matrix("X", X)
-    require_width("X", X, W.shape[-2], of="the head's maps have rows")
-    require_batch(X=X, W=W)
     return X @ W if bias is None else X @ W + bias
 
 
+@in_range
 def head_weights(X: Array, head: Head, mask: Array | None = None) -> Array:
     """Attention matrix of a head on a stream: (..., n, d) -> row-stochastic (..., n, n)."""
     return softmax(head_scores(X, head), mask)
 
 
+@in_range
 def head_output(X: Array, head: Head, mask: Array | None = None) -> Array:
     """What a head writes: (..., n, d) -> (..., n, d). Source: Definition 1, head_h(X)."""
-    return head_weights(X, head, mask) @ X @ head.W_V @ head.W_O
+    require_instance("head", head, Head)
+    return head_weights(X, head, mask) @ _stream(X, head) @ head.W_V @ head.W_O
 
 
+@in_range
 def multi_head_attention(X: Array, heads: Sequence[Head], mask: Array | None = None) -> Array:
     """Sum of what the heads write: (..., n, d) -> (..., n, d). Source: Definition 1, MHA(X)."""
-    _require_heads(heads)
-    outputs = [head_output(X, head, mask) for head in heads]
+    outputs = [head_output(X, head, mask) for head in _heads(heads)]
     return sum(outputs[1:], start=outputs[0])
 
 
+@in_range
 def concatenated_attention(X: Array, heads: Sequence[Head], mask: Array | None = None) -> Array:
     """The same as the heads' results side by side, times their output maps stacked: (..., n, d) -> (..., n, d).
 
     Source: Proposition 1 (i) and its proof.
     """
-    _require_heads(heads)
+    heads = _heads(heads)
+    for head in heads:
+        X = _stream(X, head)
     results = [attention(_read(X, h.W_Q, h.b_Q), _read(X, h.W_K, h.b_K), X @ h.W_V, mask) for h in heads]
     side_by_side: Array = np.concatenate(results, axis=-1)
     stacked: Array = np.concatenate([head.W_O for head in heads], axis=-2)
     return side_by_side @ stacked
 
 
-def _require_heads(heads: Sequence[Head]) -> None:
-    if not heads:
-        raise ShapeError("heads: expected at least one head, got none")
+def _heads(heads: Sequence[Head]) -> list[Head]:
+    return [
+        require_instance(f"heads[{k}]", head, Head)
+        for k, head in enumerate(require_sequence("heads", heads, "heads", least=1))
+    ]

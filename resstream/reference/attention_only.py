@@ -9,16 +9,29 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from resstream.arithmetic import Array, ones, sqrt, total
 from resstream.errors import DomainError, ShapeError
 from resstream.reference.attention import causal_mask, softmax
-from resstream.reference.checks import require_batch, require_matrix, require_rows
+from resstream.reference.checks import (
+    in_range,
+    require_batch,
+    require_causal,
+    require_entries,
+    require_matrix,
+    require_rows,
+    require_sequence,
+    require_whole,
+    require_width,
+)
 from resstream.reference.circuits import ov_circuit
-from resstream.reference.rotary import Positions, Rotation, rotary_inverse, rotation
+from resstream.reference.rotary import MOST, Positions, Rotation, rotary_inverse, rotation
+
+MOST_LAYERS, MOST_PATHS = 64, 1_000_000
+"""Of a list of paths, which has (1 + heads)^layers of them."""
 
 Head = tuple[int, int]
 """A head as (layer, index in its layer)."""
@@ -49,6 +62,7 @@ class Trace:
     """Rotated keys: L arrays (..., H, n, h), none when patterns were given."""
 
     @property
+    @in_range
     def logits(self) -> Array:
         """The last state through the unembedding: (..., n, V)."""
         return self.states[-1] @ self.unembedding
@@ -83,23 +97,36 @@ class AttentionOnlyModel:
     base: int | None = 10_000
 
     def __post_init__(self) -> None:
-        require_matrix("embedding", self.embedding)
-        d = self.embedding.shape[-1]
-        require_rows("unembedding", self.unembedding, d, of="embedding has columns")
-        if self.W_Q.ndim < 4:
-            raise ShapeError(f"W_Q: expected the shape (..., layers, heads, d, h), got {self.W_Q.shape}")
-        layers, heads, _, h = self.W_Q.shape[-4:]
+        checked = {"embedding": require_matrix("embedding", self.embedding)}
+        d = checked["embedding"].shape[-1]
+        checked["unembedding"] = require_rows("unembedding", self.unembedding, d, of="embedding has columns")
+        W_Q = require_entries("W_Q", self.W_Q, " (..., layers, heads, d, h)")
+        if W_Q.ndim < 4:
+            raise ShapeError(f"W_Q: expected the shape (..., layers, heads, d, h), got {W_Q.shape}")
+        layers, heads, _, h = W_Q.shape[-4:]
         for name, rows, columns in (
             ("W_Q", d, h), ("W_K", d, h), ("W_V", d, h), ("W_O", h, d), ("b_Q", 1, h), ("b_K", 1, h)
         ):  # fmt: skip
-            shape = getattr(self, name).shape
-            if shape[-4:] != (layers, heads, rows, columns):
+            array = checked[name] = require_entries(name, getattr(self, name))
+            if array.shape[-4:] != (layers, heads, rows, columns):
                 expected = f"(..., {layers}, {heads}, {rows}, {columns})"
-                raise ShapeError(f"{name}: expected the shape {expected}, as embedding and W_Q have it, got {shape}")
+                raise ShapeError(
+                    f"{name}: expected the shape {expected}, as embedding and W_Q have it, got {array.shape}"
+                )
             if layers:
-                require_matrix(name, getattr(self, name))
-        if self.base is not None and h % 2:
-            raise ShapeError(f"W_Q: rotary positions need an even head width, got {h}")
+                require_matrix(name, array)
+        self._require_one_batch(checked)
+        for name, array in checked.items():
+            object.__setattr__(self, name, array)
+        if self.base is not None:
+            require_whole("base", self.base, 1, MOST)
+            if h % 2:
+                raise ShapeError(f"W_Q: rotary positions need an even head width, got {h}")
+
+    @staticmethod
+    def _require_one_batch(arrays: Mapping[str, Array]) -> None:
+        """Refuse leading axes that do not broadcast, and floats beside exact entries."""
+        require_batch(**{name: x if "embed" in name else x[..., 0, 0, :, :] for name, x in arrays.items() if x.size})
 
     @property
     def layers(self) -> int:
@@ -112,6 +139,7 @@ class AttentionOnlyModel:
         return int(self.W_Q.shape[-3])
 
     @property
+    @in_range
     def ov_circuits(self) -> Array:
         """The OV circuit of every head: (..., L, H, d, d)."""
         return ov_circuit(self.W_V, self.W_O)
@@ -120,22 +148,23 @@ class AttentionOnlyModel:
 
     def embed(self, tokens: Array) -> Array:
         """Rows of the embedding: integers (..., n) in 0..V-1 -> x_0 (..., n, d); other tokens raise DomainError."""
-        tokens = np.asarray(tokens)
-        if tokens.dtype.kind not in "iu":
-            raise DomainError(f"tokens: expected integers, got dtype {tokens.dtype}")
-        symbols = self.embedding.shape[-2]
-        if tokens.size and not (tokens.min() >= 0 and tokens.max() < symbols):
-            raise DomainError(f"tokens: expected 0..{symbols - 1}, got {tokens.min()}..{tokens.max()}")
+        tokens = _tokens(tokens, self.embedding.shape[-2])
         if self.embedding.ndim == 2:
             return self.embedding[tokens]
-        batch = np.broadcast_shapes(self.embedding.shape[:-2], tokens.shape[:-1])
+        try:
+            batch = np.broadcast_shapes(self.embedding.shape[:-2], tokens.shape[:-1])
+        except ValueError:
+            shapes = f"embedding {self.embedding.shape}, tokens {tokens.shape}"
+            raise ShapeError(f"the leading axes do not broadcast: {shapes}") from None
         rows = np.broadcast_to(tokens[..., None], (*batch, tokens.shape[-1], 1))
         return np.take_along_axis(np.broadcast_to(self.embedding, (*batch, *self.embedding.shape[-2:])), rows, axis=-2)
 
+    @in_range
     def forward(self, tokens: Array) -> Trace:
         """The model on tokens (..., n): states, patterns, writes and logits."""
         return self.run(self.embed(tokens))
 
+    @in_range
     def run(
         self,
         x0: Array,
@@ -147,23 +176,29 @@ class AttentionOnlyModel:
     ) -> Trace:
         """The model on a stream x_0 (..., n, d), as it is or changed.
 
-        patterns: use these attention weights, one (..., H, n, n) for each layer, in place of its own. keys_read and
-        queries_read: cut runs, in which the keys (queries) of a layer read x_0 plus the writes of the heads named,
-        while everything else reads the stream; `keys_read={1: []}` cuts layer 1's keys off from layer 0. Positions are
-        0..n-1 unless given. Source: Definition 4 and Induction heads.
+        patterns: use these attention weights, one (..., H, n, n) for each layer, in place of its own; they are causal
+        and row-stochastic. keys_read and queries_read: cut runs, in which the keys (queries) of a layer read x_0 plus
+        the writes of the heads named, while everything else reads the stream; `keys_read={1: []}` cuts layer 1's keys
+        off from layer 0. Positions are 0..n-1 unless given. What would change nothing raises DomainError: a layer or
+        head that is not there, a head named twice, and cuts or positions where the patterns are given.
+        Source: Definition 4 and Induction heads.
         """
-        require_matrix("x0", x0)
-        require_rows("unembedding", self.unembedding, x0.shape[-1], of="x0 has columns")
-        require_batch(x0=x0, embedding=self.embedding)
-        if patterns is not None and len(patterns) != self.layers:
-            raise ShapeError(f"patterns: expected one array for each of {self.layers} layers, got {len(patterns)}")
+        x0 = self._stream("x0", x0)
+        keys_read, queries_read = (
+            self._reads(name, reads) for name, reads in (("keys_read", keys_read), ("queries_read", queries_read))
+        )
+        if patterns is not None:
+            patterns = self._patterns(patterns, x0)
+            for name, reads in (("keys_read", keys_read), ("queries_read", queries_read), ("positions", positions)):
+                if reads:
+                    raise DomainError(f"{name}: expected none beside patterns, which leave no scores to compute")
         turned = self.rotation(x0, positions) if patterns is None and self.layers else None
         trace = Trace(self.unembedding, [x0])
         for layer in range(self.layers):
             x = trace.states[-1]
             if patterns is None:
-                q = self._queries(layer, self._read(trace, layer, queries_read, "queries_read"), turned)
-                k = self._keys(layer, self._read(trace, layer, keys_read, "keys_read"), turned)
+                q = self._queries(layer, _read(trace, layer, queries_read), turned)
+                k = self._keys(layer, _read(trace, layer, keys_read), turned)
                 trace.queries.append(q)
                 trace.keys.append(k)
                 trace.patterns.append(softmax(q @ k.mT, causal_mask(x.shape[-2])))
@@ -174,29 +209,69 @@ class AttentionOnlyModel:
             trace.states.append(x + total(trace.writes[-1], -3)[..., 0, :, :])
         return trace
 
-    def _read(self, trace: Trace, layer: int, reads: Reads | None, name: str) -> Array:
-        if reads is None or layer not in reads:
-            return trace.states[layer]
-        x = trace.states[0]
-        for earlier, head in reads[layer]:
-            if not (0 <= earlier < layer and 0 <= head < self.heads):
-                raise DomainError(f"{name}: layer {layer} cannot read a head ({earlier}, {head})")
-            x = x + trace.writes[earlier][..., head, :, :]
+    # ---- arguments ----------------------------------------------------------
+
+    def _stream(self, name: str, x: Array) -> Array:
+        x = require_width(name, x, self.embedding.shape[-1], of="embedding has")
+        require_batch(**{name: x, "embedding": self.embedding})
         return x
+
+    def _layer(self, layer: int) -> int:
+        return require_whole("layer", layer, 0, self.layers - 1)
+
+    def _patterns(self, patterns: Sequence[Array], x0: Array) -> list[Array]:
+        patterns = require_sequence("patterns", patterns, "arrays")
+        if len(patterns) != self.layers:
+            raise ShapeError(f"patterns: expected one array for each of {self.layers} layers, got {len(patterns)}")
+        n = x0.shape[-2]
+        for layer in range(self.layers):
+            name = f"patterns[{layer}]"
+            patterns[layer] = pattern = require_causal(name, patterns[layer])
+            if pattern.shape[-3:] != (self.heads, n, n):
+                raise ShapeError(f"{name}: expected the shape (..., {self.heads}, {n}, {n}), got {pattern.shape}")
+            require_batch(x0=x0, **{name: pattern[..., 0, :, :]})
+        return patterns
+
+    def _reads(self, name: str, reads: Reads | None) -> Reads | None:
+        """The heads that are read in place of the stream, each of which must be there and named once."""
+        if reads is None:
+            return None
+        if not isinstance(reads, Mapping):
+            raise DomainError(f"{name}: expected a mapping of layers to lists of heads, got {type(reads).__name__}")
+        for layer, heads in reads.items():
+            require_whole(f"{name}, a layer", layer, 0, self.layers - 1)
+            named = require_sequence(f"{name}[{layer}]", heads, "heads (layer, index)")
+            for head in named:
+                if not (isinstance(head, (tuple, list)) and len(head) == 2):
+                    raise DomainError(f"{name}[{layer}]: expected heads (layer, index), got {head!r}")
+                if not all(isinstance(part, (int, np.integer)) and not isinstance(part, bool) for part in head):
+                    raise DomainError(f"{name}[{layer}]: expected heads (layer, index), got {head!r}")
+                if not (0 <= head[0] < layer and 0 <= head[1] < self.heads):
+                    raise DomainError(f"{name}: layer {layer} cannot read a head ({head[0]}, {head[1]})")
+            if len({tuple(head) for head in named}) < len(named):
+                raise DomainError(f"{name}[{layer}]: expected every head once, got {named}")
+        return reads
 
     # ---- scores -------------------------------------------------------------
 
+    @in_range
     def queries(self, layer: int, x: Array, positions: Positions | None = None) -> Array:
         """Queries of a layer's heads from a stream: (..., n, d) -> (..., H, n, h), biased, rotated, over sqrt h."""
-        return self._queries(layer, x, self.rotation(x, positions))
+        x = self._stream("x", x)
+        return self._queries(self._layer(layer), x, self.rotation(x, positions))
 
+    @in_range
     def keys(self, layer: int, x: Array, positions: Positions | None = None) -> Array:
         """Keys of a layer's heads from a stream: (..., n, d) -> (..., H, n, h), biased, rotated."""
-        return self._keys(layer, x, self.rotation(x, positions))
+        x = self._stream("x", x)
+        return self._keys(self._layer(layer), x, self.rotation(x, positions))
 
     def rotation(self, x: Array, positions: Positions | None = None) -> Rotation | None:
         """The rotation of queries and keys at positions, 0..n-1 unless given; None for a model without positions."""
+        x = require_matrix("x", x)
         if self.base is None:
+            if positions is not None:
+                raise DomainError("positions: expected none for a model without positions (base None)")
             return None
         return rotation(range(x.shape[-2]) if positions is None else positions, self.W_Q.shape[-1], self.base, like=x)
 
@@ -212,6 +287,7 @@ class AttentionOnlyModel:
         """The root of the head width, by which scores are divided: (1, 1), in the number system of `like`."""
         return sqrt(self.W_Q.shape[-1] * ones((1, 1), like))
 
+    @in_range
     def scores(
         self, layer: int, queries_from: Array, keys_from: Array | None = None, positions: Positions | None = None
     ) -> Array:
@@ -219,9 +295,11 @@ class AttentionOnlyModel:
 
         Queries and keys may read two different streams (keys_from; the same one by default).
         """
-        keys_from = queries_from if keys_from is None else keys_from
+        queries_from = self._stream("queries_from", queries_from)
+        keys_from = queries_from if keys_from is None else self._stream("keys_from", keys_from)
         return self.queries(layer, queries_from, positions) @ self.keys(layer, keys_from, positions).mT
 
+    @in_range
     def score_terms(self, layer: int, x0: Array, written: Array, positions: Positions | None = None) -> ScoreTerms:
         """The scores of a layer that reads x_0 + written, as the sum of four terms, each (..., H, n, n).
 
@@ -229,29 +307,37 @@ class AttentionOnlyModel:
         wrote: none (neither reads it), queries, keys, both. Source: the term-by-term view of composition in "A
         Mathematical Framework for Transformer Circuits".
         """
+        layer, x0, written = self._layer(layer), self._stream("x0", x0), self._stream("written", written)
+        require_rows("written", written, x0.shape[-2], of="x0 has")
+        require_batch(x0=x0, written=written)
         turned = self.rotation(x0, positions)
         q, k = self._queries(layer, x0, turned), self._keys(layer, x0, turned).mT
         dq = self._queries(layer, written, turned, biased=False)
         dk = self._keys(layer, written, turned, biased=False).mT
         return ScoreTerms(none=q @ k, queries=dq @ k, keys=q @ dk, both=dq @ dk)
 
+    @in_range
     def content_free_kernel(self, offsets: Sequence[int]) -> Array:
         """b_q R(-offset) b_k / sqrt h of every head, in nats, for keys `offset` back: (..., L, H, 1, offsets).
 
         The part of a score that comes from the biases alone depends on the offset alone. Source: Induction heads.
         """
+        offsets = require_sequence("offsets", offsets, "whole numbers", least=1)
         b_K = np.broadcast_to(self.b_K, (*self.b_K.shape[:-2], len(offsets), self.b_K.shape[-1]))
         keys = b_K if self.base is None else rotary_inverse(b_K, offsets, self.base)
         return self.b_Q @ keys.mT / self.score_scale(self.b_Q)
 
     # ---- paths --------------------------------------------------------------
 
+    @in_range
     def path_expansion(self, x0: Array, patterns: Sequence[Array]) -> dict[Path, Array]:
         """The logits as a sum over paths, each (..., n, V), for attention patterns held fixed.
 
         The path (l_1, h_1), ..., (l_m, h_m) contributes A_m ... A_1 x_0 W_OV_1 ... W_OV_m U; the empty one x_0 U.
         Source: Theorem 3 of "The Transformer Block and the Residual Stream".
         """
+        x0 = self._stream("x0", x0)
+        patterns = self._patterns(patterns, x0)
         streams: dict[Path, Array] = {(): x0}
         for layer in range(self.layers):
             for path, x in list(streams.items()):
@@ -268,8 +354,38 @@ def paths(layers: int, heads: int) -> list[Path]:
     >>> paths(1, 2)
     [(), ((0, 0),), ((0, 1),)]
     """
+    layers, heads = require_whole("layers", layers, 0, MOST_LAYERS), require_whole("heads", heads, 0, MOST_PATHS)
+    if (1 + heads) ** layers > MOST_PATHS:
+        raise DomainError(f"layers, heads: expected at most {MOST_PATHS:,} paths, got (1 + {heads})^{layers}")
     choices = product([None, *range(heads)], repeat=layers)
     return [tuple((layer, head) for layer, head in enumerate(choice) if head is not None) for choice in choices]
+
+
+def _tokens(tokens: Any, symbols: int) -> Array:
+    """Tokens (..., n) through the gate: whole numbers from 0 to symbols - 1."""
+    if isinstance(tokens, np.ma.MaskedArray):
+        raise DomainError("tokens: expected a plain array, got a masked one")
+    try:
+        tokens = np.asarray(tokens)
+    except ValueError:
+        raise ShapeError("tokens: expected integers (..., n), got lists of different lengths") from None
+    if tokens.dtype.kind not in "iu":
+        raise DomainError(f"tokens: expected integers, got dtype {tokens.dtype}")
+    if tokens.ndim == 0 or tokens.size == 0:
+        raise ShapeError(f"tokens: expected at least one, in the shape (..., n), got shape {tokens.shape}")
+    if not (tokens.min() >= 0 and tokens.max() < symbols):
+        raise DomainError(f"tokens: expected 0..{symbols - 1}, got {tokens.min()}..{tokens.max()}")
+    return tokens
+
+
+def _read(trace: Trace, layer: int, reads: Reads | None) -> Array:
+    """What a layer's keys or queries read: the stream, or x_0 plus the writes of the heads named."""
+    if reads is None or layer not in reads:
+        return trace.states[layer]
+    x = trace.states[0]
+    for earlier, head in reads[layer]:
+        x = x + trace.writes[earlier][..., head, :, :]
+    return x
 
 
 def _project(x: Array, W: Array, b: Array | None, turned: Rotation | None) -> Array:

@@ -7,6 +7,14 @@ from dataclasses import dataclass
 
 from resstream.arithmetic import Array
 from resstream.reference.attention import Head, multi_head_attention
+from resstream.reference.checks import (
+    in_range,
+    require_batch,
+    require_callable,
+    require_instance,
+    require_matrix,
+    require_sequence,
+)
 from resstream.reference.mlp import MLP, mlp
 from resstream.reference.normalisation import layer_norm
 
@@ -21,28 +29,48 @@ class Block:
     heads: Sequence[Head]
     mlp: MLP
 
+    def __post_init__(self) -> None:
+        for k, head in enumerate(require_sequence("heads", self.heads, "heads", least=1)):
+            require_instance(f"heads[{k}]", head, Head)
+        require_instance("mlp", self.mlp, MLP)
 
+
+@in_range
 def pre_ln_block(X: Array, block: Block, mask: Array | None = None, norm: Sublayer = layer_norm) -> Array:
     """One pre-LN block on a stream: (..., n, d) -> (..., n, d).
 
     Source: Definition 1 of "The Transformer Block and the Residual Stream".
     """
+    X = _stream(X, block, norm)
     X = X + multi_head_attention(norm(X), block.heads, mask)
     return X + mlp(norm(X), block.mlp)
 
 
+@in_range
 def post_ln_block(X: Array, block: Block, mask: Array | None = None, norm: Sublayer = layer_norm) -> Array:
     """One post-LN block on a stream: (..., n, d) -> (..., n, d). Source: Definition 1."""
+    X = _stream(X, block, norm)
     X = norm(X + multi_head_attention(X, block.heads, mask))
     return norm(X + mlp(X, block.mlp))
 
 
 def sublayers(block: Block, mask: Array | None = None) -> list[Sublayer]:
     """The two sublayers of a block as maps of the stream: attention, then the MLP."""
+    require_instance("block", block, Block)
     return [lambda X: multi_head_attention(X, block.heads, mask), lambda X: mlp(X, block.mlp)]
 
 
 def pre_ln_sublayers(block: Block, mask: Array | None = None, norm: Sublayer = layer_norm) -> list[Sublayer]:
     """What the sublayers of a pre-LN block write, F(norm(X)): as a `residual_stack` they are the block."""
+    require_callable("norm", norm)
     attend, feed = sublayers(block, mask)
     return [lambda X: attend(norm(X)), lambda X: feed(norm(X))]
+
+
+def _stream(X: Array, block: Block, norm: Sublayer) -> Array:
+    """The arguments of a block through the gate."""
+    require_instance("block", block, Block)
+    require_callable("norm", norm)
+    X = require_matrix("X", X)
+    require_batch(X=X, W_1=block.mlp.W_1)
+    return X

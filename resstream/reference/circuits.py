@@ -3,37 +3,50 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from resstream.arithmetic import Array, mean, sqrt, square, total, total_entry
+from resstream.arithmetic import Array, sqrt, square, total, total_entry
 from resstream.errors import ShapeError
-from resstream.reference.checks import refuse_where, require_batch, require_matrix, require_rows, values_matter
+from resstream.reference.checks import (
+    in_range,
+    refuse_where,
+    require_batch,
+    require_callable,
+    require_matrix,
+    require_row,
+    require_rows,
+    require_sequence,
+    require_width,
+    values_matter,
+)
+from resstream.reference.magnitudes import near_one
+from resstream.reference.normalisation import Epsilon, centre, layer_norm_scale
 from resstream.reference.spectrum import eigenvalue_moduli, trace
 
 
+@in_range
 def ov_circuit(W_V: Array, W_O: Array) -> Array:
     """What a head writes of the row it attends to, x -> x @ W_V @ W_O: (..., d, h), (..., h, e) -> (..., d, e).
 
     Source: Definition 4 of "The Transformer Block and the Residual Stream".
     """
-    require_matrix("W_V", W_V)
-    require_rows("W_O", W_O, W_V.shape[-1], of="W_V has columns")
+    W_V = require_matrix("W_V", W_V)
+    W_O = require_rows("W_O", W_O, W_V.shape[-1], of="W_V has columns")
     require_batch(W_V=W_V, W_O=W_O)
     return W_V @ W_O
 
 
+@in_range
 def qk_circuit(W_Q: Array, W_K: Array) -> Array:
     """The bilinear form of a score, x_i @ (W_Q @ W_K.mT) @ x_j.mT: (..., d, h), (..., e, h) -> (..., d, e).
 
     Rows belong to queries and columns to keys. Source: the QK circuit of "A Mathematical Framework for Transformer
     Circuits", in row vectors.
     """
-    require_matrix("W_Q", W_Q)
-    require_matrix("W_K", W_K)
-    if W_Q.shape[-1] != W_K.shape[-1]:
-        raise ShapeError(f"W_K: expected {W_Q.shape[-1]} columns, as W_Q has, got shape {W_K.shape}")
+    W_Q = require_matrix("W_Q", W_Q)
+    W_K = require_width("W_K", W_K, W_Q.shape[-1], of="W_Q has")
     require_batch(W_Q=W_Q, W_K=W_K)
     return W_Q @ W_K.mT
 
@@ -41,6 +54,7 @@ def qk_circuit(W_Q: Array, W_K: Array) -> Array:
 # ---- composition ------------------------------------------------------------
 
 
+@in_range
 def composition_score(first: Array, second: Array) -> Array:
     """||first @ second||_F / (||first||_F ||second||_F), in [0, 1]: (..., d, e), (..., e, f) -> (..., 1, 1).
 
@@ -51,13 +65,14 @@ def composition_score(first: Array, second: Array) -> Array:
     >>> composition_score(np.eye(4), np.eye(4))
     array([[0.5]])
     """
-    require_matrix("first", first)
-    require_rows("second", second, first.shape[-1], of="first has columns")
+    first = require_matrix("first", first)
+    second = require_rows("second", second, first.shape[-1], of="first has columns")
     require_batch(first=first, second=second)
     for name, matrix in (("first", first), ("second", second)):
         if values_matter(matrix):
             zero = np.all(matrix == 0, axis=(-2, -1))
             refuse_where(zero, f"{name}: a zero matrix has no composition score (batch index {{at}})")
+    first, second = near_one(first, axes=2), near_one(second, axes=2)
     squares = [total_entry(square(matrix)) for matrix in (first @ second, first, second)]
     return sqrt(squares[0] / (squares[1] * squares[2]))  # the root last, so that more scores are rational
 
@@ -70,15 +85,17 @@ class Composition(NamedTuple):
     values: Array
 
 
+@in_range
 def weight_composition(writer: Array, W_Q: Array, W_K: Array, W_OV: Array) -> Composition:
     """K-, Q- and V-composition of an earlier head's OV circuit with a later head's W_K, W_Q and OV circuit.
 
     Shapes: writer (..., d, d), W_Q and W_K (..., d, h), W_OV (..., d, d), scores (..., 1, 1).
     Source: Definition 4 of "The Transformer Block and the Residual Stream".
     """
-    return Composition(*(composition_score(writer, reader) for reader in (W_K, W_Q, W_OV)))
+    return _composition(writer, W_Q=W_Q, W_K=W_K, W_OV=W_OV)
 
 
+@in_range
 def circuit_composition(writer: Array, W_Q: Array, W_K: Array, W_OV: Array) -> Composition:
     """K-, Q- and V-composition of an earlier head's OV circuit with a later head's QK circuit (transposed for keys).
 
@@ -87,22 +104,50 @@ def circuit_composition(writer: Array, W_Q: Array, W_K: Array, W_OV: Array) -> C
     with W_QK.
     """
     form = qk_circuit(W_Q, W_K)
-    return Composition(*(composition_score(writer, reader) for reader in (form.mT, form, W_OV)))
+    return _composition(writer, W_Q=form, W_K=form.mT, W_OV=W_OV)
+
+
+def _composition(writer: Array, W_Q: Array, W_K: Array, W_OV: Array) -> Composition:
+    writer = require_matrix("writer", writer)
+    readers = {"W_K": W_K, "W_Q": W_Q, "W_OV": W_OV}
+    for name, reader in readers.items():
+        reader = require_rows(name, reader, writer.shape[-1], of="writer has columns")
+        require_batch(writer=writer, **{name: reader})
+    return Composition(*(composition_score(writer, reader) for reader in readers.values()))
 
 
 # ---- from tokens to tokens --------------------------------------------------
 
 
+@in_range
 def full_ov_circuit(embedding: Array, W_V: Array, W_O: Array, unembedding: Array) -> Array:
     """What attending to each token (a row) adds to each logit: (..., V, d), ..., (..., d, V) -> (..., V, V)."""
+    embedding, W_V, W_O, unembedding = _token_maps(embedding, W_V, W_O, unembedding)
     return embedding @ ov_circuit(W_V, W_O) @ unembedding
 
 
+def _token_maps(embedding: Array, W_V: Array, W_O: Array, unembedding: Array) -> tuple[Array, Array, Array, Array]:
+    """The maps from tokens to tokens through a head, through the gate."""
+    embedding = require_matrix("embedding", embedding)
+    W_V = require_rows("W_V", W_V, embedding.shape[-1], of="embedding has columns")
+    W_O = require_rows("W_O", W_O, W_V.shape[-1], of="W_V has columns")
+    unembedding = require_rows("unembedding", unembedding, W_O.shape[-1], of="W_O has columns")
+    require_batch(embedding=embedding, W_V=W_V, W_O=W_O, unembedding=unembedding)
+    return embedding, W_V, W_O, unembedding
+
+
+@in_range
 def full_qk_circuit(embedding: Array, W_Q: Array, W_K: Array) -> Array:
     """The content score of each query token (a row) and key token, before scaling: (..., V, d), ... -> (..., V, V)."""
+    embedding = require_matrix("embedding", embedding)
+    W_Q = require_rows("W_Q", W_Q, embedding.shape[-1], of="embedding has columns")
+    W_K = require_rows("W_K", W_K, embedding.shape[-1], of="embedding has columns")
+    require_width("W_K", W_K, W_Q.shape[-1], of="W_Q has")
+    require_batch(embedding=embedding, W_Q=W_Q, W_K=W_K)
     return qk_circuit(embedding @ W_Q, embedding @ W_K)
 
 
+@in_range
 def copying_score(embedding: Array, W_V: Array, W_O: Array, unembedding: Array) -> Array:
     """sum(eigenvalues) / sum(|eigenvalues|) of the full OV circuit, in [-1, 1]: ... -> (..., 1, 1).
 
@@ -111,8 +156,11 @@ def copying_score(embedding: Array, W_V: Array, W_O: Array, unembedding: Array) 
     NotExact says; a circuit whose eigenvalues are all zero has no score and raises DomainError.
     Source: the copying analysis of "A Mathematical Framework for Transformer Circuits".
     """
+    embedding, W_V, W_O, unembedding = _token_maps(embedding, W_V, W_O, unembedding)
+    if unembedding.shape[-1] != embedding.shape[-2]:
+        symbols = embedding.shape[-2]
+        raise ShapeError(f"unembedding: expected {symbols} columns, as embedding has rows, got {unembedding.shape}")
     small = W_O @ unembedding @ (embedding @ W_V)
-    require_matrix("the OV circuit", small)
     sizes = total(eigenvalue_moduli(small))
     if values_matter(small):
         refuse_where(sizes == 0, "W_V, W_O: a head that writes nothing has no copying score (batch index {at})")
@@ -122,6 +170,7 @@ def copying_score(embedding: Array, W_V: Array, W_O: Array, unembedding: Array) 
 # ---- from the stream to logits ----------------------------------------------
 
 
+@in_range
 def logit_lens(x: Array, unembedding: Array, final_norm: Callable[[Array], Array] | None = None) -> Array:
     """The stream (..., n, d) between two layers read as logits (..., n, V), through the final norm if there is one.
 
@@ -130,9 +179,13 @@ def logit_lens(x: Array, unembedding: Array, final_norm: Callable[[Array], Array
     Source: "The Transformer Block and the Residual
     Stream", Induction heads.
     """
-    require_matrix("x", x)
-    require_rows("unembedding", unembedding, x.shape[-1], of="x has columns")
-    return (x if final_norm is None else final_norm(x)) @ unembedding
+    x = require_matrix("x", x)
+    unembedding = require_rows("unembedding", unembedding, x.shape[-1], of="x has columns")
+    require_batch(x=x, unembedding=unembedding)
+    if final_norm is not None:
+        require_callable("final_norm", final_norm)
+        x = require_width("final_norm(x)", final_norm(x), x.shape[-1], of="x has")
+    return x @ unembedding
 
 
 class Attribution(NamedTuple):
@@ -141,6 +194,7 @@ class Attribution(NamedTuple):
     parts: list[Array]
     constant: Array
 
+    @in_range
     def total(self) -> Array:
         """The sum of all parts and the constant, which is the model's logits: (..., n, V)."""
         logits = self.constant
@@ -149,13 +203,14 @@ class Attribution(NamedTuple):
         return logits
 
 
+@in_range
 def direct_logit_attribution(
     parts: Sequence[Array],
     unembedding: Array,
     gain: Array,
     bias: Array,
     output_bias: Array,
-    epsilon: Any = 0,
+    epsilon: Epsilon = 0,
 ) -> Attribution:
     """Share of each write in the logits of a model with a final LayerNorm, with the scale of the whole stream frozen.
 
@@ -165,19 +220,22 @@ def direct_logit_attribution(
     `part @ unembedding`. No parts raise ShapeError, a constant stream (sigma = 0) raises DomainError.
     Source: Theorem 3 and its caveat (each token's scale frozen) of "The Transformer Block and the Residual Stream".
     """
-    if not parts:
-        raise ShapeError("parts: expected at least one write, got none")
+    parts = require_sequence("parts", parts, "writes", least=1)
     for index, part in enumerate(parts):
-        require_matrix(f"parts[{index}]", part)
+        parts[index] = part = require_matrix(f"parts[{index}]", part)
         if part.shape[-2:] != parts[0].shape[-2:]:
             raise ShapeError(f"parts[{index}]: expected rows and columns {parts[0].shape[-2:]}, got shape {part.shape}")
-    require_rows("unembedding", unembedding, parts[0].shape[-1], of="the parts have columns")
-    centered = [part - mean(part) for part in parts]
-    whole = centered[0]
-    for part in centered[1:]:
-        whole = whole + part
-    variance = mean(square(whole)) + epsilon
-    if values_matter(whole):
-        refuse_where(variance == 0, "parts: their sum is constant along row {at}, so the final norm is undefined")
-    scale = sqrt(variance)
-    return Attribution([(part / scale * gain) @ unembedding for part in centered], bias @ unembedding + output_bias)
+        require_batch(**{"parts[0]": parts[0], f"parts[{index}]": part})
+    d = parts[0].shape[-1]
+    unembedding = require_rows("unembedding", unembedding, d, of="the parts have columns")
+    gain = require_row("gain", gain, d, of="the parts have")
+    bias = require_row("bias", bias, d, of="the parts have")
+    output_bias = require_row("output_bias", output_bias, unembedding.shape[-1], of="unembedding has")
+    stream = parts[0]
+    for part in parts[1:]:
+        stream = stream + part
+    require_batch(parts=stream, unembedding=unembedding, gain=gain, bias=bias, output_bias=output_bias)
+    scale = layer_norm_scale("parts", stream, epsilon)
+    return Attribution(
+        [(centre(part) / scale * gain) @ unembedding for part in parts], bias @ unembedding + output_bias
+    )

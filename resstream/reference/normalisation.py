@@ -8,19 +8,30 @@ from __future__ import annotations
 
 import numpy as np
 
-from resstream.arithmetic import Array, Exact, absolute, amax, amin, eye, frozen, mean, sqrt, square
-from resstream.errors import DomainError, ShapeError
-from resstream.reference.checks import refuse_where, require_batch, require_matrix, require_width, values_matter
+from resstream.arithmetic import Array, Exact, absolute, amax, amin, eye, frozen, mean, square
+from resstream.errors import ShapeError
+from resstream.reference.checks import (
+    in_range,
+    refuse_where,
+    require_batch,
+    require_epsilon,
+    require_matrix,
+    require_row,
+    values_matter,
+)
+from resstream.reference.magnitudes import root_of_squares
 
 Epsilon = int | float | Exact | Array
 
 
+@in_range
 def centre(x: Array) -> Array:
     """Every row less its mean, which is x @ P with P = I - 11'/d: (..., n, d) -> (..., n, d)."""
-    require_matrix("x", x)
+    x = require_matrix("x", x)
     return x - mean(x)
 
 
+@in_range
 def layer_norm(x: Array, gain: Array | None = None, bias: Array | None = None, epsilon: Epsilon = 0) -> Array:
     """Rows centred, over the root of their variance plus epsilon, times gain, plus bias: (..., n, d) -> (..., n, d).
 
@@ -30,76 +41,90 @@ def layer_norm(x: Array, gain: Array | None = None, bias: Array | None = None, e
     >>> layer_norm(np.array([[4.0, 0.0, 0.0, 0.0, 0.0]]))
     array([[ 2. , -0.5, -0.5, -0.5, -0.5]])
     """
-    centred, size = _centred(x, epsilon)
-    return _affine(centred / size, gain, bias)
+    x = require_matrix("x", x)
+    return _affine(centre(x) / layer_norm_scale("x", x, epsilon), gain, bias)
 
 
+@in_range
 def rms_norm(x: Array, gain: Array | None = None, bias: Array | None = None, epsilon: Epsilon = 0) -> Array:
     """Rows over the root of their mean square plus epsilon, times gain, plus bias: (..., n, d) -> (..., n, d).
 
     A zero row raises DomainError unless epsilon is positive. Source: Definition 3.
     """
-    return _affine(x / _root_mean_square(x, epsilon), gain, bias)
+    x = require_matrix("x", x)
+    return _affine(x / rms_norm_scale(x, epsilon), gain, bias)
 
 
+@in_range
 def layer_norm_jacobian(x: Array, gain: Array | None = None, epsilon: Epsilon = 0) -> Array:
     """Jacobian of `layer_norm` at one row, (..., 1, d) -> (..., d, d), in the row convention (df = dx @ J).
 
     (P - c'c / (d s^2)) / s with c the centred row and s the root of variance plus epsilon; each column times its gain.
     Source: Corollary 1, which is the case of gain 1 and epsilon 0.
     """
-    _require_one_row(x)
-    centred, size = _centred(x, epsilon)
-    d = x.shape[-1]
-    outer: Array = centred.mT @ centred
-    return _affine((centre(eye(d, like=x)) - outer / (d * square(size))) / size, gain)
+    x = _one_row(x)
+    size = layer_norm_scale("x", x, epsilon)
+    d, direction = x.shape[-1], centre(x) / size
+    return _affine((centre(eye(d, like=x)) - direction.mT @ direction / d) / size, gain)
 
 
+@in_range
 def rms_norm_jacobian(x: Array, gain: Array | None = None, epsilon: Epsilon = 0) -> Array:
     """Jacobian of `rms_norm` at one row, (..., 1, d) -> (..., d, d), in the row convention: (I - x'x / (d s^2)) / s."""
-    _require_one_row(x)
-    size = _root_mean_square(x, epsilon)
-    d = x.shape[-1]
-    outer: Array = x.mT @ x
-    return _affine((eye(d, like=x) - outer / (d * square(size))) / size, gain)
+    x = _one_row(x)
+    size = rms_norm_scale(x, epsilon)
+    d, direction = x.shape[-1], x / size
+    return _affine((eye(d, like=x) - direction.mT @ direction / d) / size, gain)
 
 
-def _centred(x: Array, epsilon: Epsilon) -> tuple[Array, Array]:
-    """The centred rows, and the root of their variance plus epsilon."""
-    centred = centre(x)
+@in_range
+def layer_norm_scale(name: str, x: Array, epsilon: Epsilon = 0) -> Array:
+    """What LayerNorm divides by, the root of the variance plus epsilon: (..., n, d) -> (..., n, 1).
+
+    A constant row raises DomainError about the argument `name`, unless epsilon is positive.
+    """
+    x = require_matrix(name, x)
+    epsilon = require_epsilon("epsilon", epsilon, x)
     if values_matter(x):
         # Not the variance: the mean of equal floats may be rounded, and leaves a variance that is not quite zero.
         constant = (amax(frozen(x)) == amin(frozen(x))) & _vanishes(epsilon)
-        refuse_where(constant[..., 0], "x: row {at} is constant, so LayerNorm with epsilon 0 is not defined")
-    return centred, sqrt(mean(square(centred)) + epsilon)
+        refuse_where(constant[..., 0], f"{name}: row {{at}} is constant, so LayerNorm with epsilon 0 is not defined")
+    return root_of_squares(_mean_square, centre(x), axes=1, epsilon=epsilon)
 
 
-def _root_mean_square(x: Array, epsilon: Epsilon) -> Array:
-    require_matrix("x", x)
+def rms_norm_scale(x: Array, epsilon: Epsilon = 0) -> Array:
+    """What RMSNorm divides by, the root of the mean square plus epsilon: (..., n, d) -> (..., n, 1).
+
+    A zero row raises DomainError unless epsilon is positive.
+    """
+    x = require_matrix("x", x)
+    epsilon = require_epsilon("epsilon", epsilon, x)
     if values_matter(x):
         zero = (amax(absolute(frozen(x))) == 0) & _vanishes(epsilon)
         refuse_where(zero[..., 0], "x: row {at} is zero, so RMSNorm with epsilon 0 is not defined")
-    return sqrt(mean(square(x)) + epsilon)
+    return root_of_squares(_mean_square, x, axes=1, epsilon=epsilon)
+
+
+def _mean_square(x: Array) -> Array:
+    return mean(square(x))
 
 
 def _vanishes(epsilon: Epsilon) -> Array:
     """Where epsilon is exactly zero."""
-    value = epsilon.value if isinstance(epsilon, Exact) else epsilon
-    if not isinstance(value, np.ndarray) and not value >= 0:
-        raise DomainError(f"epsilon: expected 0 or more, got {value}")
-    return np.asarray(value == 0)
+    return np.asarray((epsilon.value if isinstance(epsilon, Exact) else epsilon) == 0)
 
 
 def _affine(x: Array, gain: Array | None, bias: Array | None = None) -> Array:
     for name, parameter in (("gain", gain), ("bias", bias)):
         if parameter is not None:
-            require_width(name, parameter, x.shape[-1], of="x has")
+            parameter = require_row(name, parameter, x.shape[-1], of="x has")
             require_batch(x=x, **{name: parameter})
-    x = x if gain is None else x * gain
-    return x if bias is None else x + bias
+            x = x * parameter if name == "gain" else x + parameter
+    return x
 
 
-def _require_one_row(x: Array) -> None:
-    require_matrix("x", x)
+def _one_row(x: Array) -> Array:
+    x = require_matrix("x", x)
     if x.shape[-2] != 1:
         raise ShapeError(f"x: expected one row (..., 1, d), got shape {x.shape}")
+    return x

@@ -22,7 +22,15 @@ from resstream.arithmetic import (
 )
 from resstream.arithmetic.solver import SolverEntry
 from resstream.errors import DomainError, NotExact, NotExpressible, ShapeError, Undecided
-from resstream.reference.checks import require_batch, require_matrix, require_rows, require_square
+from resstream.reference.checks import (
+    in_range,
+    require_batch,
+    require_instance,
+    require_matrix,
+    require_rows,
+    require_square,
+)
+from resstream.reference.magnitudes import root_of_squares
 
 KINDS = ("l1", "l2", "linf")
 
@@ -44,10 +52,11 @@ class Norm:
         if (self.basis is None) != (self.inverse is None):
             raise ShapeError("basis, inverse: expected both or neither")
         if self.basis is not None and self.inverse is not None:
-            require_square("basis", self.basis)
-            require_square("inverse", self.inverse)
+            object.__setattr__(self, "basis", require_square("basis", self.basis))
+            object.__setattr__(self, "inverse", require_square("inverse", self.inverse))
             if self.basis.shape[-1] != self.inverse.shape[-1]:
                 raise ShapeError(f"inverse: expected the size of basis {self.basis.shape}, got {self.inverse.shape}")
+            require_batch(basis=self.basis, inverse=self.inverse)
 
     def __str__(self) -> str:
         return self.kind if self.basis is None else f"{self.kind} after a change of basis"
@@ -58,38 +67,44 @@ L2 = Norm("l2")
 LINF = Norm("linf")
 
 
+@in_range
 def in_basis(X: Array, norm: Norm) -> Array:
     """The rows of X (..., n, d) in the coordinates in which `norm` is plainly l1, l2 or linf: X @ basis."""
-    require_matrix("X", X)
-    if norm.basis is None:
+    X = require_matrix("X", X)
+    if require_instance("norm", norm, Norm).basis is None:
         return X
     require_rows("norm.basis", norm.basis, X.shape[-1], of="X has columns")
     require_batch(X=X, basis=norm.basis)
     return X @ norm.basis
 
 
+@in_range
 def row_norms(X: Array, norm: Norm = L2) -> Array:
     """Norm of every row: (..., n, d) -> (..., n, 1)."""
     X = in_basis(X, norm)
-    if norm.kind == "l1":
-        return total(absolute(X))
-    return sqrt(total(square(X))) if norm.kind == "l2" else amax(absolute(X))
+    if norm.kind == "l2":
+        return root_of_squares(lambda x: total(square(x)), X, axes=1)
+    return total(absolute(X)) if norm.kind == "l1" else amax(absolute(X))
 
 
+@in_range
 def largest_row_norm(X: Array, norm: Norm = L2) -> Array:
     """Largest norm of a row: (..., n, d) -> (..., 1, 1). The root is taken last, so it is exact more often."""
+    X = in_basis(X, norm)
     if norm.kind != "l2":
-        return amax(row_norms(X, norm), -2)
-    return sqrt(amax(total(square(in_basis(X, norm))), -2))
+        return amax(row_norms(X, Norm(norm.kind)), -2)
+    return root_of_squares(lambda x: amax(total(square(x)), -2), X, axes=2)
 
 
+@in_range
 def operator_norm(W: Array, norm: Norm = L2) -> Array:
     """Operator norm of the map of row vectors x -> x @ W, in and out in `norm`: (..., d, d) -> (..., 1, 1).
 
     l1: the largest absolute row sum; linf: the largest absolute column sum; l2: the spectral norm. After a change of
     basis B the map reads y -> y @ (B^-1 W B). W may be (..., d, e) where no basis is given.
     """
-    require_matrix("W", W)
+    W = require_matrix("W", W)
+    require_instance("norm", norm, Norm)
     if norm.basis is not None and norm.inverse is not None:
         require_square("W", W)
         require_rows("norm.basis", norm.basis, W.shape[-1], of="W has columns")
@@ -101,12 +116,13 @@ def operator_norm(W: Array, norm: Norm = L2) -> Array:
     return amax(total(absolute(W), axis), -3 - axis)
 
 
+@in_range
 def frobenius_norm(W: Array) -> Array:
     """Root of the sum of squared entries: (..., d, e) -> (..., 1, 1)."""
-    require_matrix("W", W)
-    return sqrt(total_entry(square(W)))
+    return root_of_squares(lambda x: total_entry(square(x)), require_matrix("W", W), axes=2)
 
 
+@in_range
 def spectral_norm(W: Array) -> Array:
     """Largest singular value: (..., d, e) -> (..., 1, 1).
 
@@ -114,7 +130,7 @@ def spectral_norm(W: Array) -> Array:
     for multiple singular values; rationals where it is rational and the Gram matrix is diagonal, 2 x 2 or of rank one,
     elsewhere NotExact. Derivatives are not provided: complex and series entries raise DomainError.
     """
-    require_matrix("W", W)
+    W = require_matrix("W", W)
     if W.dtype != object and W.dtype.kind != "c":
         usable = np.isfinite(W).all(axis=(-2, -1), keepdims=True)
         largest = np.linalg.norm(np.where(usable, W, 0), 2, axis=(-2, -1), keepdims=True)
@@ -138,7 +154,8 @@ def _spectral_norm_of_one(W: Array) -> Any:
     if not all(isinstance(entry, BallEntry) for entry in W.flat):
         raise DomainError("W: the spectral norm takes float, ball or rational entries, and has no derivative here")
     # The midpoints are taken for exact. The largest singular value moves by at most the Frobenius norm of a change.
-    middle, radius = (np.frompyfunc(f, 1, 1)(W) for f in (_middle, _radius))
+    middle = np.asarray(np.frompyfunc(_middle, 1, 1)(W))
+    radius = np.asarray(np.frompyfunc(_radius, 1, 1)(W))
     bits = ctx.prec
     with Ball(2 * bits + 64).working():
         value = _closed_form(_gram(middle))

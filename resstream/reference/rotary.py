@@ -14,12 +14,24 @@ from typing import Any
 import numpy as np
 
 from resstream.arithmetic import Array, DualEntry, RationalEntry, cos, exact, exp, log, sin, zeros
-from resstream.errors import NotExact, ShapeError
+from resstream.errors import DomainError, NotExact, ShapeError
+from resstream.reference.checks import (
+    in_range,
+    require_batch,
+    require_entries,
+    require_matrix,
+    require_sequence,
+    require_whole,
+)
+
+MOST = 1 << 53
+"""Positions, widths and bases up to this are whole numbers as floats, too."""
 
 Positions = Sequence[int] | Array
 """One integer for each row, or an array (..., n, 1) of entries."""
 
 
+@in_range
 def rotary(X: Array, positions: Positions, base: int = 10_000) -> Array:
     """Turn every pair of columns of row i by the angle position_i * base^(-2i/d): (..., n, d) -> (..., n, d).
 
@@ -30,12 +42,15 @@ def rotary(X: Array, positions: Positions, base: int = 10_000) -> Array:
     >>> rotary(np.array([[1.0, 2.0]]), [0])
     array([[1., 2.]])
     """
+    X = require_matrix("X", X)
     return rotation(positions, X.shape[-1], base, like=X).turn(X)
 
 
+@in_range
 def rotary_inverse(X: Array, positions: Positions, base: int = 10_000) -> Array:
     """Undo `rotary` by turning through the negative angles, which is its transpose: (..., n, d) -> (..., n, d)."""
-    return rotary(X, -np.asarray(positions), base)
+    X = require_matrix("X", X)
+    return rotation(positions, X.shape[-1], base, like=X).inverse().turn(X)
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,11 +60,21 @@ class Rotation:
     cosines: Array
     sines: Array
 
+    def __post_init__(self) -> None:
+        for name in ("cosines", "sines"):
+            object.__setattr__(self, name, require_matrix(name, getattr(self, name)))
+        if self.cosines.shape != self.sines.shape:
+            raise ShapeError(f"sines: expected the shape {self.cosines.shape} of cosines, got {self.sines.shape}")
+        require_batch(cosines=self.cosines, sines=self.sines)
+
+    @in_range
     def turn(self, X: Array) -> Array:
         """Turn every pair of columns of X (..., n, d), as `rotary` does."""
+        X = require_matrix("X", X)
         if X.shape[-1] != 2 * self.cosines.shape[-1] or self.cosines.shape[-2] not in (1, X.shape[-2]):
             *_, rows, pairs = self.cosines.shape
             raise ShapeError(f"X: expected {rows} rows of width {2 * pairs}, as the rotation has, got shape {X.shape}")
+        require_batch(X=X, positions=self.cosines)
         first, second = X[..., 0::2], X[..., 1::2]
         return _interleave(first * self.cosines - second * self.sines, first * self.sines + second * self.cosines)
 
@@ -58,12 +83,14 @@ class Rotation:
         return Rotation(self.cosines, -self.sines)
 
 
+@in_range
 def rotation(positions: Positions, width: int, base: int = 10_000, *, like: Array) -> Rotation:
     """The rotation of rows of a width at positions, in the number system of `like`; raises what `rotary` raises."""
     angle = _angles(positions, width, base, like)
     return Rotation(cos(angle), sin(angle))
 
 
+@in_range
 def sinusoidal(positions: Positions, width: int, base: int = 10_000, *, like: Array) -> Array:
     """Sinusoidal encodings (..., n, width): columns (2i, 2i+1) hold the sine and cosine of position * base^(-2i/width).
 
@@ -79,15 +106,15 @@ def sinusoidal(positions: Positions, width: int, base: int = 10_000, *, like: Ar
 
 def _angles(positions: Positions, width: int, base: int, like: Array) -> Array:
     """position * base^(-2i/width), shape (..., n, width/2)."""
-    if width % 2 or width == 0:
+    like = require_entries("like", like)
+    if like.size == 0:
+        raise ShapeError(f"like: expected at least one entry, got shape {like.shape}")
+    width = require_whole("width", width, 1, MOST)
+    if width % 2:
         raise ShapeError(f"rotary: expected an even, positive width (pairs of columns), got {width}")
-    places = np.asarray(positions)
-    if places.ndim == 1:
-        places = places[:, None]
-    if places.shape[-1:] != (1,):
-        raise ShapeError(f"positions: expected integers (n,) or entries (..., n, 1), got shape {np.shape(positions)}")
+    base = require_whole("base", base, 1, MOST)
     pairs = np.arange(0, width, 2)[None, :]
-    places = _entries(places, like)
+    places = _entries(_places(positions), like)
     if like.dtype == object and _is_rational(places.flat[0]):
         if not all(place == 0 for place in places.flat):
             raise NotExact("a rotation by a position other than 0 is not rational")
@@ -103,12 +130,31 @@ def _is_rational(entry: Any) -> bool:
     return isinstance(entry, RationalEntry)
 
 
+def _places(positions: Positions) -> Array:
+    """Positions as a column: integers (n, 1), or entries (..., n, 1)."""
+    if isinstance(positions, np.ndarray):
+        if positions.dtype.kind not in "iu":
+            places = require_matrix("positions", positions)
+        elif positions.ndim == 1:
+            places = np.array([[require_whole("positions", place, -MOST, MOST)] for place in positions.tolist()])
+        else:
+            places = positions
+    else:
+        whole = require_sequence("positions", positions, "integers")
+        places = np.array([[require_whole("positions", place, -MOST, MOST)] for place in whole])
+    if places.size == 0 or places.shape[-1] != 1:
+        raise ShapeError(f"positions: expected integers (n,) or entries (..., n, 1), got shape {np.shape(positions)}")
+    return places
+
+
 def _entries(values: Array, like: Array) -> Array:
     """Integers (or entries) as entries on which the transcendental functions of the number system of `like` work."""
     if like.dtype != object:
+        if values.dtype == object:
+            raise DomainError("positions: expected floats or integers beside floats, got exact entries")
         return values if values.dtype.kind == "c" else values.astype(np.float64, copy=False)
-    if like.size == 0:
-        raise ShapeError(f"rotary: an array of shape {like.shape} holds no entry to turn")
+    if values.dtype.kind == "f":
+        raise DomainError("positions: expected exact entries or integers beside exact entries, got floats")
     return zeros((1, 1), like) + values.astype(object)
 
 

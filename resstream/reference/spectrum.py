@@ -24,68 +24,78 @@ from resstream.arithmetic import (
     total_entry,
 )
 from resstream.errors import DomainError, NotExact, Undecided
-from resstream.reference.checks import require_matrix, require_square
+from resstream.reference.checks import in_range, require_matrix, require_square, require_whole
 
 RANK_TOLERANCE = 1e-9
 """Singular values of a float matrix below this share of the largest count as zero; exact matrices need none."""
+
+MOST_FACTORS = 100_000
+"""Of a matrix power."""
 
 FACTORED = 512
 """Bits of the coefficients up to which a characteristic polynomial is factored over the rationals."""
 
 
+@in_range
 def singular_values(W: Array) -> Array:
     """Singular values in descending order: (..., d, e) -> (..., 1, min(d, e)), each at least 0.
 
     Rationals where every one is rational, elsewhere NotExact.
     """
-    require_matrix("W", W)
+    W = require_matrix("W", W)
     if W.dtype != object:
         return _float(W, lambda usable: np.linalg.svd(usable, compute_uv=False)[..., None, :])
     return _each(W, _singular_values_of_one)
 
 
+@in_range
 def smallest_singular_value(W: Array) -> Array:
     """Smallest of the min(d, e) singular values: (..., d, e) -> (..., 1, 1)."""
     return singular_values(W)[..., -1:]
 
 
+@in_range
 def eigenvalue_moduli(W: Array) -> Array:
     """Moduli of the eigenvalues, with multiplicity, in descending order: (..., d, d) -> (..., 1, d).
 
     Rationals where every modulus is that of a rational eigenvalue, elsewhere NotExact.
     """
-    require_square("W", W)
+    W = require_square("W", W)
     if W.dtype != object:
         return _float(W, lambda usable: -np.sort(-np.abs(np.linalg.eigvals(usable)), axis=-1)[..., None, :])
     return _each(W, lambda one: descending(_row([abs(root) for root in _eigenvalues(one)])))
 
 
+@in_range
 def spectral_radius(W: Array) -> Array:
     """Largest modulus of an eigenvalue: (..., d, d) -> (..., 1, 1)."""
     return eigenvalue_moduli(W)[..., :1]
 
 
+@in_range
 def second_modulus(W: Array) -> Array:
     """Second largest modulus of an eigenvalue, counted with multiplicity: (..., d, d) -> (..., 1, 1); 0 for d = 1."""
     moduli = eigenvalue_moduli(W)
     return moduli[..., 1:2] if moduli.shape[-1] > 1 else 0 * moduli
 
 
+@in_range
 def smallest_real_part(W: Array) -> Array:
     """Smallest real part of an eigenvalue: (..., d, d) -> (..., 1, 1). Rationals as in `eigenvalue_moduli`."""
-    require_square("W", W)
+    W = require_square("W", W)
     if W.dtype != object:
         return _float(W, lambda usable: np.linalg.eigvals(usable).real.min(axis=-1)[..., None, None])
     return _each(W, lambda one: -descending(_row([-_real(root) for root in _eigenvalues(one)]))[:, :1])
 
 
+@in_range
 def rank(W: Array) -> Array:
     """Rank, as an entry: (..., d, e) -> (..., 1, 1).
 
     Exact for rationals and for balls of radius 0. Other balls: certain for full rank, elsewhere Undecided. Floats count
     singular values above 1e-9 of the largest.
     """
-    require_matrix("W", W)
+    W = require_matrix("W", W)
     if W.dtype != object:
         values = singular_values(W)
         counted = np.sum(values > RANK_TOLERANCE * values[..., :1], axis=-1, keepdims=True).astype(float)
@@ -93,25 +103,27 @@ def rank(W: Array) -> Array:
     return _each(W, _rank_of_one)
 
 
+@in_range
 def determinant(W: Array) -> Array:
     """Determinant: (..., d, d) -> (..., 1, 1)."""
-    require_square("W", W)
+    W = require_square("W", W)
     if W.dtype != object:
         return np.linalg.det(W)[..., None, None]
     return _each(W, lambda one: _row([(fmpq_mat if _is_rational(one) else arb_mat)(_plain(one)).det()]))
 
 
+@in_range
 def trace(W: Array) -> Array:
     """Sum of the diagonal: (..., d, d) -> (..., 1, 1)."""
-    require_square("W", W)
+    W = require_square("W", W)
     return total_entry(W * eye(W.shape[-1], like=W))
 
 
+@in_range
 def matrix_power(W: Array, exponent: int) -> Array:
     """W multiplied by itself `exponent` times, exponent >= 0: (..., d, d) -> (..., d, d); 0 gives the identity."""
-    require_square("W", W)
-    if exponent < 0:
-        raise DomainError(f"exponent: expected a whole number of at least 0, got {exponent}")
+    W = require_square("W", W)
+    exponent = require_whole("exponent", exponent, 0, MOST_FACTORS)
     product = np.broadcast_to(eye(W.shape[-1], like=W), W.shape)
     for _ in range(exponent):
         product = product @ W

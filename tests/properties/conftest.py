@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
 import pytest
 from flint import arb
 
-from resstream.arithmetic import Array, Ball
+from resstream.arithmetic import FLOAT64, Array, Ball, NumberSystem
 
 EPS = float(np.finfo(np.float64).eps)
 
@@ -67,3 +68,9 @@ def assert_rounding_only() -> Callable[..., None]:
 @pytest.fixture(scope="session")
 def assert_same_balls() -> Callable[..., None]:
     return _assert_same_balls
+
+
+@pytest.fixture(scope="session")
+def checking() -> Callable[[NumberSystem], AbstractContextManager[None]]:
+    """Where values are checked: at the working precision, but for floats outside the context of a search."""
+    return lambda system: nullcontext() if system is FLOAT64 else system.working()

@@ -14,11 +14,11 @@ from resstream.claim import Instance, at_most, claim, equal
 from resstream.domains import Matrix, RowStochastic, Vector
 from resstream.errors import ClaimError
 from resstream.falsify import falsify, instance, judge, vary
+from resstream.falsify.certify import Certificate
 from resstream.falsify.counterexample import Counterexample, from_json
 from resstream.falsify.memory import Memory
 from resstream.falsify.replay import replay
 from resstream.falsify.shrink import Shrinker, cost, tidy
-from resstream.falsify.verdict import Tally
 from resstream.reference import diameter, dobrushin, row_norms
 
 
@@ -283,7 +283,7 @@ BROKEN = [
     ({"format": "else"}, "not a counterexample"),
     ({"claim": "contraction.diametre"}, "did you mean contraction.diameter"),
     ({"claim": 7}, "expected the claim's id"),
-    ({"raw": []}, "sizes: expected an object by name, got NoneType"),
+    ({"raw": []}, "expected its raw numbers, an object named 'raw'"),
     ({"raw": {"sizes": {}, "options": {}, "arrays": {}}}, "sizes: expected the names"),
     ({"changes": {"rhs": "__import__('os')"}}, "unknown function '__import__'"),
     ({"changes": {"rhs": 3}}, "changes: expected text for rhs"),
@@ -366,8 +366,18 @@ def test_broken_memory_is_passed_over(tmp_path):
 
 
 def test_a_light_tally_can_be_sent_between_processes():
-    certificate = certify(lookup_false(), violating())
-    assert Tally(certificate=certificate).light().certificate is None
+    stated = claims.lookup("contraction.diameter_squared")
+    found = falsify(stated, 2000).tally
+    assert isinstance(found.certificate, Certificate)
+    assert found.light().certificate is None
+    assert found.light().violating is found.violating
+
+
+def test_only_the_door_makes_a_certificate_and_only_a_certificate_a_counterexample(squared):
+    with pytest.raises(TypeError, match="made by .*certify alone"):
+        Certificate(squared.claim, squared.raw, squared.judgement, squared.judgement, None)
+    with pytest.raises(TypeError, match="made of a certificate"):
+        Counterexample(squared.claim, squared.raw, squared.judgement)
 
 
 def test_a_verdict_reads_well_at_a_prompt_and_in_a_notebook():

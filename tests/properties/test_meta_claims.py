@@ -88,7 +88,7 @@ FAULTS = {
         ["layernorm.jacobian", "layernorm.kills_ones_and_input", "layernorm.jacobian_with_gain"],
     ),
     "tau without the half": (
-        {"contraction.dobrushin": dobrushin_without_half},
+        {"contraction.dobrushin": dobrushin_without_half, "dobrushin.dobrushin": dobrushin_without_half},
         ["dobrushin.range", "dobrushin.two_forms", "contraction.duality", "contraction.causal", "contraction.scores"],
     ),
     "a mask that is a large finite constant": (
@@ -112,7 +112,7 @@ FAULTS = {
         ["rotary.isometry", "rotary.relative_offset"],
     ),
     "a subset sum in the wrong order": (
-        {"residual.subset_sum": subset_sum_in_reverse},
+        {"identity_path.subset_sum": subset_sum_in_reverse},
         ["identity_path.subset_sum"],
     ),
 }

@@ -42,7 +42,7 @@ def library(monkeypatch):
     return replace
 
 
-BOTH = "Too short.\n\nPrinted: rows are\nshort.\nRight: some are not.\n\nA proof."
+BOTH = "Too short.\n\nPrinted: rows are\nshort.\nRead: all rows.\nRight: some are not.\nFault: false.\n\nA proof."
 
 
 def test_an_erratum_shows_what_is_printed_what_is_right_and_a_counterexample(library):
@@ -50,7 +50,8 @@ def test_an_erratum_shows_what_is_printed_what_is_right_and_a_counterexample(lib
     text = errata.as_markdown()
     assert "1 statements of the sources" in text
     section = (
-        "## `rows.short`\n\na page.\n\n*Printed.* Rows are short.\n\n*Right.* Some are not.\n\n```text\nat d = 1\n"
+        "## `rows.short`\n\na page. Fault: false.\n\n*Printed.* Rows are short.\n\n*Read.* All rows.\n\n"
+        "*Right.* Some are not.\n\n```text\nat d = 1\n"
     )
     assert section in text
     assert re.search(r"  x = (\d+)\n\nlhs = \1\nrhs = 1\nlhs <= rhs fails: lhs > rhs exactly\n```\n", text)
@@ -58,12 +59,25 @@ def test_an_erratum_shows_what_is_printed_what_is_right_and_a_counterexample(lib
     assert "rows.other" not in text
 
 
-@pytest.mark.parametrize("text", ["Printed: rows are short.", "Right: some are not.", "Right: a.\nPrinted: b."])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Printed: rows are short.",
+        "Right: some are not.",
+        "Printed: a.\nRight: b.",
+        "Right: a.\nPrinted: b.\nFault: false.",
+    ],
+)
 def test_half_an_erratum_is_refused(text, library):
     library(stated("rows.half", f"One.\n\n{text}", at_most))
-    with pytest.raises(
-        ClaimError, match=r"claim rows.half: expected a line 'Printed: ...' and then a line 'Right: ...'"
-    ):
+    expected = r"claim rows.half: expected lines 'Printed: ...', 'Right: ...' and 'Fault: ...', in order"
+    with pytest.raises(ClaimError, match=expected):
+        errata.errata()
+
+
+def test_an_unknown_fault_is_refused(library):
+    library(stated("rows.ugly", "One.\n\nPrinted: a.\nRight: b.\nFault: ugly.", at_most))
+    with pytest.raises(ClaimError, match=r"claim rows.ugly: fault 'ugly', expected one of false, imprecise"):
         errata.errata()
 
 

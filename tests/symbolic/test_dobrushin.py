@@ -23,7 +23,7 @@ def test_the_identity_behind_the_two_forms(same):
 def test_two_forms_for_two_rows(m, same, symbols):
     """sum |p - q|/2 = 1 - sum min(p, q) for all rows that sum to one, of one to four real entries."""
     p, q = symbols("p", m), symbols("q", m)
-    p[-1], q[-1] = 1 - sum(p[:-1]), 1 - sum(q[:-1])
+    p[-1], q[-1] = sp.S.One - sum(p[:-1]), sp.S.One - sum(q[:-1])
     distance = sum(abs(x - y) for x, y in zip(p, q, strict=True)) / 2
     overlap = 1 - sum(sp.Min(x, y) for x, y in zip(p, q, strict=True))
     A = np.array([p, q], dtype=object)

@@ -1,0 +1,467 @@
+"""How many faults the tests notice: every mutant of the modules named is run against the tests that concern them.
+
+python benchmarks/mutants.py                                 every mutant of every module below
+python benchmarks/mutants.py resstream/reference             those of a directory or a file
+python benchmarks/mutants.py --sample 60 --seed 0 --at-least 95     what CI runs
+
+A mutant changes one thing: an arithmetic operator, a comparison, a number (constants, axes, indices), a sign, `and` or
+`or`, a condition turned round, a statement dropped (a call, a second assignment, a raise), a result not returned.
+Texts, annotations, decorators and what an error says are left alone.
+
+It is noticed if a test fails, or takes more than the limit of processor time. First the module's own tests run, then
+what else concerns it, with the claims of the library whose evaluation runs its code, on the quick profile. What neither
+notices is a survivor: `benchmarks/mutants.json` lists those that no test can notice, with the reason; the score leaves
+them out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import contextlib
+import copy
+import importlib
+import importlib.abc
+import importlib.util
+import json
+import os
+import random
+import resource
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from types import CodeType
+from typing import Any
+
+for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ[_name] = "1"
+os.environ["RESSTREAM_PROFILE"] = "quick"
+
+ROOT = Path(__file__).parents[1]
+EQUIVALENT = Path(__file__).with_suffix(".json")
+
+CONCERNS: dict[str, list[str]] = {
+    "resstream/reference/*.py": [
+        "tests/properties/test_reference_{stem}.py",
+        "tests/properties/test_reference_checks.py",
+    ],
+    "resstream/arithmetic*": ["tests/properties/test_arithmetic*.py"],
+    "resstream/relations.py": ["tests/properties/test_relations*.py", "tests/properties/test_judge.py"],
+    "resstream/claim.py": ["tests/properties/test_claim*.py", "tests/properties/test_search.py"],
+    "resstream/domains*": ["tests/properties/test_domains*.py"],
+    "resstream/falsify/judge.py": ["tests/properties/test_judge*.py"],
+    "resstream/falsify/certify.py": ["tests/properties/test_certify*.py", "tests/properties/test_judge*.py"],
+    "resstream/prove/*.py": ["tests/properties/test_prove*.py", "tests/properties/test_audit_prove.py"],
+}
+"""The modules whose mutants are made, and the tests of each, its own first ({stem} is its name): patterns of files."""
+
+
+# ---- mutants ----------------------------------------------------------------
+
+ARITHMETIC: dict[type, type] = {
+    ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult, ast.MatMult: ast.Mult,
+    ast.FloorDiv: ast.Mult, ast.Mod: ast.FloorDiv, ast.Pow: ast.Mult, ast.BitAnd: ast.BitOr, ast.BitOr: ast.BitAnd,
+    ast.BitXor: ast.BitAnd, ast.LShift: ast.RShift, ast.RShift: ast.LShift,
+}  # fmt: skip
+COMPARISONS: dict[type, list[type]] = {
+    ast.Lt: [ast.LtE, ast.Gt], ast.LtE: [ast.Lt, ast.GtE], ast.Gt: [ast.GtE, ast.Lt], ast.GtE: [ast.Gt, ast.LtE],
+    ast.Eq: [ast.NotEq], ast.NotEq: [ast.Eq], ast.Is: [ast.IsNot], ast.IsNot: [ast.Is], ast.In: [ast.NotIn],
+    ast.NotIn: [ast.In],
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One change of one module: where it is (file, function, line), and what stands there before and after."""
+
+    file: str
+    function: str
+    line: int
+    before: str
+    after: str
+    occurrence: int
+    """Which one, of several changes of one function that read alike."""
+    number: int
+    """Which one of all mutants of the file."""
+
+    @property
+    def key(self) -> str:
+        """Names the mutant whatever line it stands in."""
+        again = f" #{self.occurrence}" if self.occurrence else ""
+        return f"{self.file}::{self.function}: {self.before} -> {self.after}{again}"
+
+
+def _changes(node: ast.AST, assigned: set[str]) -> Iterator[ast.AST]:
+    """What may stand in the place of a node."""
+    if isinstance(node, ast.BinOp):
+        yield ast.BinOp(node.left, ARITHMETIC[type(node.op)](), node.right)
+    elif isinstance(node, ast.UnaryOp):
+        yield node.operand
+    elif isinstance(node, ast.BoolOp):
+        yield ast.BoolOp(ast.Or() if isinstance(node.op, ast.And) else ast.And(), node.values)
+    elif isinstance(node, ast.Compare):
+        for place, operator in enumerate(node.ops):
+            for other in COMPARISONS[type(operator)]:
+                yield ast.Compare(node.left, [*node.ops[:place], other(), *node.ops[place + 1 :]], node.comparators)
+    elif isinstance(node, ast.Constant):
+        if isinstance(node.value, bool):
+            yield ast.Constant(not node.value)
+        elif isinstance(node.value, int):
+            yield from (ast.Constant(node.value + 1), ast.Constant(node.value - 1))
+        elif isinstance(node.value, float):
+            yield ast.Constant(2 * node.value + 1)
+    elif isinstance(node, (ast.If, ast.While)):
+        yield type(node)(ast.UnaryOp(ast.Not(), node.test), node.body, node.orelse)
+    elif isinstance(node, ast.IfExp):
+        yield ast.IfExp(ast.UnaryOp(ast.Not(), node.test), node.body, node.orelse)
+    elif isinstance(node, ast.Return) and node.value is not None:
+        yield ast.Return(ast.Constant(None))
+    elif _may_be_dropped(node, assigned):
+        yield ast.Pass()
+
+
+def _may_be_dropped(node: ast.AST, assigned: set[str]) -> bool:
+    if isinstance(node, ast.Expr):
+        return not isinstance(node.value, ast.Constant)
+    if isinstance(node, ast.Assign):  # the name keeps what it had before
+        return all(isinstance(target, ast.Name) and target.id in assigned for target in node.targets)
+    return isinstance(node, (ast.AugAssign, ast.Raise, ast.Continue, ast.Break))
+
+
+_UNTOUCHED = {"annotation", "returns", "decorator_list", "exc", "cause", "type_params"}
+
+
+def _places(node: ast.AST, function: str, assigned: set[str]) -> Iterator[tuple[ast.AST, str, Any, str, set[str]]]:
+    """Every (parent, field, index, function, names assigned before) of the nodes under one, in order."""
+    if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+        function = f"{function}.{node.name}" if function else node.name
+        assigned = (
+            {a.arg for a in ast.walk(node.args) if isinstance(a, ast.arg)}
+            if isinstance(node, ast.FunctionDef)
+            else set()
+        )
+    for field, value in ast.iter_fields(node):
+        if field in _UNTOUCHED or isinstance(node, ast.JoinedStr):
+            continue
+        for index, child in enumerate(value) if isinstance(value, list) else [(None, value)]:
+            if not isinstance(child, ast.AST) or isinstance(child, (ast.Import, ast.ImportFrom)):
+                continue
+            yield node, field, index, function, set(assigned)
+            yield from _places(child, function, assigned)
+            if isinstance(child, ast.Assign):
+                assigned |= {t.id for t in child.targets if isinstance(t, ast.Name)}
+
+
+def _child(parent: ast.AST, field: str, index: Any) -> ast.AST:
+    value = getattr(parent, field)
+    return value if index is None else value[index]
+
+
+def mutants(file: str, source: str) -> list[Mutant]:
+    """Every mutant of a file."""
+    found: list[Mutant] = []
+    seen: Counter[str] = Counter()
+    for parent, field, index, function, assigned in _places(ast.parse(source), "", set()):
+        node = _child(parent, field, index)
+        for changed in _changes(node, assigned):
+            before, after = (_shown(ast.unparse(ast.fix_missing_locations(copy.deepcopy(n)))) for n in (node, changed))
+            change = f"{function}: {before} -> {after}"
+            found.append(
+                Mutant(
+                    file, function or "(module)", getattr(node, "lineno", 0), before, after, seen[change], len(found)
+                )
+            )
+            seen[change] += 1
+    return found
+
+
+def _shown(code: str) -> str:
+    lines = code.splitlines()
+    return lines[0] if len(lines) == 1 else f"{lines[0]} ..."
+
+
+def mutated(source: str, mutant: Mutant) -> CodeType:
+    """The code of the file with that change."""
+    tree, number = ast.parse(source), 0
+    for parent, field, index, _, assigned in _places(tree, "", set()):
+        for changed in _changes(_child(parent, field, index), assigned):
+            if number == mutant.number:
+                if index is None:
+                    setattr(parent, field, changed)
+                else:
+                    getattr(parent, field)[index] = changed
+                return compile(ast.fix_missing_locations(tree), mutant.file, "exec")
+            number += 1
+    raise LookupError(mutant.key)
+
+
+# ---- running the tests on one -----------------------------------------------
+
+
+class _Planted(importlib.abc.MetaPathFinder, importlib.abc.InspectLoader):
+    """Gives changed code for one module; everything else is imported as it is."""
+
+    def __init__(self, module: str, file: Path, code: CodeType) -> None:
+        self.module, self.file, self.code = module, file, code
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:  # noqa: ARG002
+        if name != self.module:
+            return None
+        packages = [str(self.file.parent)] if self.file.name == "__init__.py" else None
+        locate = importlib.util.spec_from_file_location
+        return locate(name, self.file, loader=self, submodule_search_locations=packages)  # type: ignore[arg-type]
+
+    def get_code(self, fullname: str) -> CodeType:  # noqa: ARG002
+        return self.code
+
+    def get_source(self, fullname: str) -> str:  # noqa: ARG002
+        return self.file.read_text()
+
+
+def module_of(file: str) -> str:
+    """The dotted name of a file."""
+    return ".".join(Path(file).with_suffix("").parts).removesuffix(".__init__")
+
+
+def _run(arguments: Sequence[str]) -> int:
+    """pytest in this process, silently: 0 where everything passed."""
+    import pytest
+
+    with (
+        Path(os.devnull).open("w") as nowhere,
+        contextlib.redirect_stdout(nowhere),
+        contextlib.redirect_stderr(nowhere),
+    ):
+        options = ["-x", "-q", "--tb=no", "-p", "no:cacheprovider", "-p", "no:xdist", "--hypothesis-profile=mutants"]
+        # Modules that were imported to be forked from are too late for pytest to rewrite, which does not matter here.
+        options += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]
+        options += ["-k", "not shrinks_to"]  # tests of shrinking, which the profile leaves out
+        return int(pytest.main([*options, *arguments]))
+
+
+def _in_child(mutant: Mutant | None, tests: Sequence[str]) -> int:
+    """What a forked child does: plant the fault, run the tests, answer with the status."""
+    os.chdir(ROOT)
+    os.environ["HYPOTHESIS_STORAGE_DIRECTORY"] = tempfile.mkdtemp(prefix="mutants-")
+    if mutant is not None:
+        file = ROOT / mutant.file
+        sys.meta_path.insert(0, _Planted(module_of(mutant.file), file, mutated(file.read_text(), mutant)))
+        try:
+            importlib.import_module(module_of(mutant.file))
+        except BaseException:
+            return 1
+    return _run(tests)
+
+
+@dataclass
+class _Running:
+    task: int
+    started: float
+
+
+def run_all(
+    tasks: Sequence[tuple[Mutant | None, Sequence[str]]], seconds: float, workers: int
+) -> list[tuple[int, float]]:
+    """(status, seconds) of every task: 0 passed, 1 failed, other statuses of pytest as they are, -1 over the limit."""
+    results: list[tuple[int, float]] = [(0, 0.0)] * len(tasks)
+    running: dict[int, _Running] = {}
+    waiting = iter(range(len(tasks)))
+    done = 0
+    while True:
+        while len(running) < workers and (task := next(waiting, None)) is not None:
+            sys.stdout.flush()
+            pid = os.fork()
+            if pid == 0:
+                os.setpgid(0, 0)
+                limit = int(seconds) + 1
+                resource.setrlimit(resource.RLIMIT_CPU, (limit, limit + 5))
+                status = 1
+                try:
+                    status = _in_child(*tasks[task])
+                finally:
+                    os._exit(status)
+            running[pid] = _Running(task, time.monotonic())
+        if not running:
+            return results
+        pid, status = os.waitpid(-1, os.WNOHANG)
+        if pid == 0:
+            for late, entry in running.items():  # a child that waits uses no processor time
+                if time.monotonic() - entry.started > 20 * seconds + 60:
+                    os.killpg(late, 9)
+            time.sleep(0.02)
+            continue
+        entry = running.pop(pid)
+        code = -1 if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
+        results[entry.task] = (code, time.monotonic() - entry.started)
+        done += 1
+        if done % 50 == 0:
+            print(f"  {done}/{len(tasks)}", file=sys.stderr)
+
+
+# ---- which tests ------------------------------------------------------------
+
+
+def modules(chosen: Sequence[str]) -> dict[str, list[list[str]]]:
+    """The files whose mutants are made, each with the files of tests of every pattern that concerns it.
+
+    `chosen` are files or directories, all where empty.
+    """
+    found: dict[str, list[list[str]]] = {}
+    for pattern, tests in CONCERNS.items():
+        for path in sorted(ROOT.glob(pattern)):
+            for file in sorted(path.rglob("*.py")) if path.is_dir() else [path]:
+                name = str(file.relative_to(ROOT))
+                if not chosen or any(Path(name).is_relative_to(c) for c in chosen):
+                    globs = [sorted(ROOT.glob(test.format(stem=file.stem))) for test in tests]
+                    found[name] = [[str(hit.relative_to(ROOT)) for hit in hits] for hits in globs]
+    return found
+
+
+def claims_that_use(files: Sequence[str]) -> dict[str, list[str]]:
+    """For each file the tests of the claims whose evaluation runs code of it."""
+    from resstream import claims
+    from resstream.claims.usage import files_used
+
+    tests: dict[str, list[str]] = {file: [] for file in files}
+    for identifier, claim in claims.library().items():
+        for file in files_used(claim):
+            name = str(Path(file).relative_to(ROOT)) if Path(file).is_relative_to(ROOT) else file
+            if name in tests:
+                tests[name].append(f"tests/properties/test_claims.py::test_claim_does_what_it_says[{identifier}]")
+    return tests
+
+
+def _asked_in_a_child(files: Sequence[str]) -> dict[str, list[str]]:
+    """`claims_that_use`, in a child: this process must never import the package, which its children change."""
+    read, write = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        status = 1
+        try:
+            os.close(read)
+            with os.fdopen(write, "w") as out:
+                json.dump(claims_that_use(files), out)
+            status = 0
+        finally:
+            os._exit(status)
+    os.close(write)
+    with os.fdopen(read) as answer:
+        text = answer.read()
+    if os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) != 0:
+        raise SystemExit("the claims could not be evaluated: see the message above")
+    found: dict[str, list[str]] = json.loads(text)
+    return found
+
+
+# ---- the report -------------------------------------------------------------
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("modules", nargs="*", help="files or directories; everything by default")
+    parser.add_argument("--sample", type=int, help="that many mutants, drawn at random")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--seconds", type=float, default=40.0, help="limit in processor time for each mutant and ring")
+    parser.add_argument("--at-least", type=float, default=0.0, help="exit with 1 where the score in per cent is lower")
+    parser.add_argument("--output", type=Path, help="every mutant with its outcome, as JSON")
+    options = parser.parse_args()
+    os.chdir(ROOT)
+    sys.path.insert(0, str(ROOT))
+    tests = modules(options.modules)
+    if not tests:
+        raise SystemExit(f"no module matches {options.modules}: expected files under {', '.join(CONCERNS)}")
+    equivalent: dict[str, str] = json.loads(EQUIVALENT.read_text())
+    every = [mutant for file in tests for mutant in mutants(file, Path(file).read_text())]
+    unknown = sorted(key for key in equivalent if key.split("::")[0] in tests and key not in {m.key for m in every})
+    if unknown:
+        raise SystemExit("no such mutant (any more), in benchmarks/mutants.json:\n  " + "\n  ".join(unknown))
+    drawn = [mutant for mutant in every if mutant.key not in equivalent]
+    if options.sample is not None:
+        drawn = random.Random(options.seed).sample(drawn, min(options.sample, len(drawn)))
+    _warm_up()
+    start = time.monotonic()
+    claimed = _asked_in_a_child(list(tests))
+    rings = {
+        "own tests": {file: own for file, (own, *_) in tests.items()},
+        "other tests": {file: [*chain.from_iterable(more), *claimed[file]] for file, (_, *more) in tests.items()},
+    }
+    for concerning in rings.values():
+        _require_a_clean_start(concerning, options.seconds, options.workers)
+    outcomes = {mutant.key: "survived" for mutant in drawn}
+    for ring, concerning in rings.items():
+        left = [m for m in drawn if outcomes[m.key] == "survived" and concerning[m.file]]
+        print(f"{ring}: {len(left)} mutants", file=sys.stderr)
+        answers = run_all([(m, concerning[m.file]) for m in left], options.seconds, options.workers)
+        for mutant, (status, _) in zip(left, answers, strict=True):
+            if status != 0:
+                outcomes[mutant.key] = "took too long" if status < 0 else f"noticed by {ring}"
+    seconds = time.monotonic() - start
+    _report(drawn, outcomes, equivalent, list(tests), seconds)
+    if options.output:
+        entries = [{"key": m.key, "line": m.line, "outcome": outcomes[m.key]} for m in drawn]
+        options.output.write_text(json.dumps(entries, indent=1) + "\n")
+    noticed = sum(outcome != "survived" for outcome in outcomes.values())
+    if 100 * noticed < options.at_least * len(drawn):
+        raise SystemExit(1)
+
+
+def _warm_up() -> None:
+    """What every child needs is imported once, the package itself excepted."""
+    for name in (
+        "numpy",
+        "scipy.optimize",
+        "flint",
+        "sympy",
+        "hypothesis.extra.numpy",
+        "pytest",
+        "rich.console",
+        "typer",
+    ):
+        importlib.import_module(name)
+    from hypothesis import Phase, settings
+
+    # That a test fails is enough: its example is neither shrunk, explained nor kept.
+    phases = (Phase.explicit, Phase.generate)
+    settings.register_profile("mutants", database=None, derandomize=True, deadline=None, phases=phases)
+
+
+def _require_a_clean_start(tests: dict[str, list[str]], seconds: float, workers: int) -> None:
+    """Without a mutant the tests pass; else every mutant would seem to be noticed."""
+    files = [file for file, own in tests.items() if own]
+    for file, (status, _) in zip(files, run_all([(None, tests[f]) for f in files], seconds, workers), strict=True):
+        if status != 0:
+            raise SystemExit(f"the tests of {file} do not pass as it is (status {status}): {' '.join(tests[file])}")
+
+
+def _report(
+    drawn: Sequence[Mutant],
+    outcomes: dict[str, str],
+    equivalent: dict[str, str],
+    files: Sequence[str],
+    seconds: float,
+) -> None:
+    for mutant in drawn:
+        if outcomes[mutant.key] == "survived":
+            print(f"survived  {mutant.file}:{mutant.line}  {mutant.function}: {mutant.before} -> {mutant.after}")
+    for file in files:
+        own = [outcomes[m.key] for m in drawn if m.file == file]
+        if own:
+            left = sum(key.startswith(file + "::") for key in equivalent)
+            print(f"{file}: {len(own) - own.count('survived')} of {len(own)} noticed, {left} are equivalent")
+    counts = Counter(outcomes.values())
+    noticed = len(drawn) - counts["survived"]
+    kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(counts.items()))
+    print(
+        f"{noticed} of {len(drawn)} mutants noticed, {100 * noticed / max(1, len(drawn)):.1f} % ({kinds}), "
+        f"in {seconds:.0f} s"
+    )
+
+
+if __name__ == "__main__":
+    main()

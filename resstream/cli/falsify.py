@@ -1,0 +1,89 @@
+"""The command `resstream falsify`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from resstream.cli.output import (
+    REFUTED,
+    UNDECIDED,
+    Budget,
+    Json,
+    Seed,
+    Workers,
+    console,
+    notes,
+    print_json,
+    seconds_option,
+)
+from resstream.errors import ResstreamError
+from resstream.targets import require_directory
+
+Claims = Annotated[str, typer.Argument(metavar="ID", help="A claim id, or FILE.py::ID for a claim of your own.")]
+
+
+def falsify(
+    identifier: Claims,
+    lhs: Annotated[str | None, typer.Option(metavar="EXPR", help="Another left side (may use lhs, rhs).")] = None,
+    rhs: Annotated[str | None, typer.Option(metavar="EXPR", help="Another right side (may use lhs, rhs).")] = None,
+    without: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Drop a hypothesis.")] = None,
+    over: Annotated[list[str] | None, typer.Option(metavar="NAME=DOMAIN", help="Another domain: A=Causal(n).")] = None,
+    sizes: Annotated[list[str] | None, typer.Option(metavar="NAME=RANGE", help="Another range: n=2:6.")] = None,
+    budget: Annotated[int, Budget] = 200_000,
+    seconds: Annotated[float | None, seconds_option("A limit in time.")] = None,
+    seed: Annotated[int, Seed] = 0,
+    workers: Annotated[int, Workers] = 1,
+    save: Annotated[str | None, typer.Option(metavar="DIR", help="Write the counterexample into a directory.")] = None,
+    memory: Annotated[bool, typer.Option(help="Try counterexamples of earlier runs first, and keep new ones.")] = True,
+    as_json: Json = False,
+) -> None:
+    """Try to refute a claim, as it stands or modified, and print the smallest counterexample found.
+
+    Exit status: 0 survived, 1 refuted, 2 bad usage, 3 neither (gave up, vacuous, or evaluating the claim raised).
+    """
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    from resstream.falsify import report, run, variants
+    from resstream.falsify.memory import DIRECTORY
+
+    if save is not None:
+        require_directory("--save", save)
+    changes = {"over": _named("--over", over), "sizes": _named("--sizes", sizes)}
+    claim = variants.vary(variants.find(identifier), lhs=lhs, rhs=rhs, without=without or (), **changes)
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=notes, transient=True, disable=not notes.is_terminal) as progress:
+        task = progress.add_task("searching", total=budget)
+        verdict = run.falsify(
+            claim,
+            budget,
+            seed,
+            workers,
+            seconds=seconds,
+            memory=DIRECTORY if memory else None,
+            save=save,
+            progress=lambda chunk: progress.update(task, advance=chunk.size, description=chunk.engine),
+        )
+    if as_json:
+        print_json(report.verdict_json(verdict))
+    else:
+        if verdict.counterexample:
+            console.print(verdict.counterexample)
+        console.print(report.verdict_text(verdict), markup=False, highlight=False, soft_wrap=True)
+    raise typer.Exit({"survived": 0, "refuted": REFUTED}.get(verdict.status, UNDECIDED))
+
+
+def _named(option: str, given: Sequence[str] | None) -> dict[str, str]:
+    """NAME=VALUE options by name."""
+    pairs = [entry.partition("=") for entry in given or ()]
+    for name, separator, value in pairs:
+        if not (name.strip() and separator and value.strip()):
+            raise ResstreamError(f"{option} {name}{separator}{value}: expected NAME=VALUE")
+    return {name.strip(): value.strip() for name, _, value in pairs}
+
+
+def register(app: typer.Typer) -> None:
+    """Add what is here to the command line."""
+    app.command()(falsify)

@@ -1,0 +1,93 @@
+"""The commands `resstream list` and `resstream show`."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from resstream.cli.output import Json, Patterns, console, print_json
+from resstream.errors import ResstreamError
+
+if TYPE_CHECKING:
+    from resstream.claim import Claim
+
+
+def list_claims(
+    patterns: Patterns = None,
+    as_json: Json = False,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print all claims as Markdown (CLAIMS.md).")] = False,
+) -> None:
+    """List the claims of the library."""
+    from rich.table import Table
+
+    from resstream import claims
+
+    if markdown:
+        if patterns or as_json:
+            raise ResstreamError("--markdown: prints all claims as one table, expected neither names nor --json")
+        sys.stdout.write(claims.as_markdown())
+        return
+    chosen = claims.matching(patterns or [])
+    if as_json:
+        print_json([_described(claim) for claim in chosen])
+        return
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for name in ("claim", "expect", "statement"):
+        table.add_column(name, overflow="fold")
+    for claim in chosen:
+        table.add_row(claim.id, claim.expect, claim.headline)
+    console.print(table)
+
+
+def show(identifier: Annotated[str, typer.Argument(metavar="ID", help="A claim id.")], as_json: Json = False) -> None:
+    """Show one claim: its statement, source, domains and code."""
+    from rich.syntax import Syntax
+
+    from resstream import claims
+
+    claim = claims.lookup(identifier)
+    if as_json:
+        print_json(_described(claim))
+        return
+    console.print(f"{claim.id}  (expected: {claim.expect})", style="bold", highlight=False)
+    console.print(claim.statement + "\n", markup=False, highlight=False)
+    console.print(f"Source: {claim.source}", markup=False, highlight=False)
+    ranges = claim.size_ranges()
+    for name, domain in claim.over.items():
+        console.print(f"  {name} in {domain}", markup=False, highlight=False)
+    if ranges:
+        console.print("  " + ", ".join(f"{n} = {_shown_range(r)}" for n, r in ranges.items()), highlight=False)
+    for hypothesis in claim.assuming:
+        console.print(f"  assuming {hypothesis.__name__}", markup=False, highlight=False)
+    console.print()
+    for code in claim.code():
+        if console.is_terminal:
+            console.print(Syntax(code, "python", background_color="default", word_wrap=True))
+        else:  # as it stands in the file, not cut to a width
+            sys.stdout.write(code + "\n")
+
+
+def _described(claim: Claim) -> dict[str, Any]:
+    return {
+        "id": claim.id,
+        "expect": claim.expect,
+        "statement": claim.statement,
+        "source": claim.source,
+        "domains": {name: str(domain) for name, domain in claim.over.items()},
+        "sizes": {name: _shown_range(values) for name, values in claim.size_ranges().items()},
+        "assuming": [function.__name__ for function in claim.assuming],
+        "code": "\n".join(claim.code()),
+    }
+
+
+def _shown_range(values: range) -> str:
+    step = f":{values.step}" if values.step != 1 else ""
+    return f"{values[0]}..{values[-1]}{step}"
+
+
+def register(app: typer.Typer) -> None:
+    """Add what is here to the command line."""
+    app.command("list")(list_claims)
+    app.command()(show)

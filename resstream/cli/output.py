@@ -1,0 +1,67 @@
+"""Where commands print, and what they share: consoles, exit statuses, options of the same name."""
+
+from __future__ import annotations
+
+import json
+import sys
+from contextlib import suppress
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+REFUTED, USAGE, UNDECIDED = 1, 2, 3
+"""Exit statuses; 0 is "survived", and 1 also "something is not as expected"."""
+
+console = Console(width=None if sys.stdout.isatty() else 160)  # a file has no width to fit a table to
+notes = Console(stderr=True)
+
+LONGEST = 10.0**7
+"""Seconds of the longest limit in time, some months."""
+
+
+def _seconds(value: float | None) -> float | None:
+    if value is not None and not 0 < value <= LONGEST:  # click lets NaN through
+        raise typer.BadParameter(f"expected a number above 0 and up to {LONGEST:.0f}, got {value}")
+    return value
+
+
+def seconds_option(text: str) -> Any:
+    """A limit in time, `--seconds`."""
+    return typer.Option(callback=_seconds, help=text)
+
+
+Workers = typer.Option(min=1, max=256, help="Processes; the result is the same for any number.")
+Budget = typer.Option(min=1, max=10**12, help="Evaluations of the search for a counterexample.")
+Seed = typer.Option(min=0, max=2**64, help="Seed of every random stream.")
+
+Json = Annotated[bool, typer.Option("--json", help="Print the whole result as JSON.")]
+Patterns = Annotated[
+    list[str] | None,
+    typer.Argument(help="Claim ids, groups (contraction) or patterns (layernorm.*); all claims where none is given."),
+]
+
+
+def say(message: str) -> None:
+    """Print one message of an error."""
+    with suppress(OSError):  # where standard error is full or closed nobody can be told
+        notes.print(plain(message), style="bold red", markup=False, highlight=False, soft_wrap=True)
+
+
+def plain(text: str) -> str:
+    """The text without what a terminal would obey: control characters are shown as their escapes."""
+    return "".join(
+        c if c.isprintable() or c == "\n" else c.encode("unicode_escape", "surrogatepass").decode() for c in text
+    )
+
+
+def rendered(value: Any) -> str:
+    """What the console would print of a value, as text."""
+    with console.capture() as captured:
+        console.print(value)
+    return captured.get()
+
+
+def print_json(value: Any) -> None:
+    """Print a value as JSON, on standard output and unstyled."""
+    sys.stdout.write(json.dumps(value, indent=2) + "\n")

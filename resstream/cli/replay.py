@@ -1,0 +1,59 @@
+"""The command `resstream replay`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from typing import Annotated
+
+import typer
+
+from resstream.cli.apart import apart
+from resstream.cli.output import REFUTED, UNDECIDED, rendered, seconds_option
+from resstream.errors import ResstreamError
+
+
+def replay(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A counterexample as JSON.")],
+    claims_file: Annotated[
+        str | None, typer.Option("--claims", metavar="FILE.py", help="The file that states the claim; it is executed.")
+    ] = None,
+    form: Annotated[str, typer.Option("--as", help="text, latex, python, pytest or json.")] = "text",
+    seconds: Annotated[float, seconds_option("A limit in time.")] = 120.0,
+) -> None:
+    """Judge a counterexample again, from its file alone.
+
+    Exit status: 1 it refutes the claim, 0 it does not, 2 bad usage or a broken file, 3 it could not be decided.
+    """
+    if form not in FORMS:
+        raise ResstreamError(f"--as {form}: expected {', '.join(FORMS)}")
+    outcome, text = apart(file, lambda _: _judged(file, claims_file, form), seconds)
+    sys.stdout.write(text)
+    raise typer.Exit({"violated": REFUTED, "undecided": UNDECIDED, "undefined": UNDECIDED}.get(outcome, 0))
+
+
+FORMS = ("text", "latex", "python", "pytest", "json")
+
+
+def _judged(file: str, claims_file: str | None, form: str) -> tuple[str, str]:
+    """The outcome, and what is printed."""
+    from resstream.falsify.counterexample import Counterexample
+    from resstream.falsify.replay import replay as judged_again
+
+    found = judged_again(file, claims_file)
+    outcome = found.judgement.outcome
+    if not isinstance(found, Counterexample):
+        return outcome, f"{found.claim.id}: this instance does not refute it ({outcome})\n"
+    forms: dict[str, Callable[[], str]] = {
+        "latex": found.latex,
+        "python": found.snippet,
+        "pytest": found.pytest_file,
+        "json": lambda: json.dumps(found.json(), indent=2),
+    }
+    return outcome, rendered(found) if form == "text" else forms[form]() + "\n"
+
+
+def register(app: typer.Typer) -> None:
+    """Add what is here to the command line."""
+    app.command()(replay)

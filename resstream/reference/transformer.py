@@ -1,0 +1,391 @@
+"""Transformers as they are trained: biases, gains, either norm, gated MLPs, shared keys, positions of every kind.
+
+One model serves the claims (small, in balls), real weights (float64) and their decompositions. Its parts are read by
+`resstream.observe` from the files of GPT-2, GPT-NeoX, GPT-J, BLOOM, Llama, BERT and their relatives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from resstream.arithmetic import Array, ones, sqrt, total
+from resstream.errors import DomainError, ShapeError
+from resstream.reference.activations import ACTIVATIONS
+from resstream.reference.attention import causal_mask, softmax
+from resstream.reference.checks import require_matrix, require_rows, require_width
+from resstream.reference.normalisation import Epsilon, centre, layer_norm, layer_norm_scale, rms_norm, rms_norm_scale
+from resstream.reference.positions import RotaryPositions, alibi_bias
+
+PRE, POST, PARALLEL = "pre", "post", "parallel"
+"""Where the norms of a block are: before its sublayers, after each skip, or before two sublayers that add up."""
+
+LAYER, RMS = "layer", "rms"
+
+
+@dataclass(frozen=True, eq=False)
+class NormLayer:
+    """LayerNorm or RMSNorm with its parameters: kind "layer" or "rms", gain and bias (..., 1, d) or None, epsilon."""
+
+    kind: str = LAYER
+    gain: Array | None = None
+    bias: Array | None = None
+    epsilon: Epsilon = 0
+
+    def __post_init__(self) -> None:
+        if self.kind not in (LAYER, RMS):
+            raise DomainError(f"kind: expected {LAYER!r} or {RMS!r}, got {self.kind!r}")
+
+    def __call__(self, x: Array) -> Array:
+        """The rows normalised: (..., n, d) -> (..., n, d)."""
+        normalise = layer_norm if self.kind == LAYER else rms_norm
+        return normalise(x, self.gain, self.bias, self.epsilon)
+
+    def frozen(self, x: Array) -> Callable[[Array], Array]:
+        """The norm as the linear map that it is once its scales are those of x: parts (..., n, d) -> (..., n, d).
+
+        It leaves out the bias: norm(x) is the sum over the parts of x of what this gives, plus the bias.
+        """
+        scale = layer_norm_scale("x", x, self.epsilon) if self.kind == LAYER else rms_norm_scale(x, self.epsilon)
+
+        def apply(part: Array) -> Array:
+            part = (centre(part) if self.kind == LAYER else part) / scale
+            return part if self.gain is None else part * self.gain
+
+        return apply
+
+
+@dataclass(frozen=True, eq=False)
+class AttentionLayer:
+    """The heads of one layer: W_Q (..., H, d, h), W_K (..., G, d, h), W_V (..., G, d, v), W_O (..., H, v, d).
+
+    G key heads serve H query heads, H/G neighbours each (grouped-query attention; G = H is the common case). Biases, or
+    None: b_Q (..., H, 1, h), b_K (..., G, 1, h), b_V (..., G, 1, v), b_O (..., 1, d). Scores are divided by
+    sqrt h. Source: Definition 1 of "The Transformer Block and the Residual Stream"; Ainslie et al., GQA (2023).
+    """
+
+    W_Q: Array
+    W_K: Array
+    W_V: Array
+    W_O: Array
+    b_Q: Array | None = None
+    b_K: Array | None = None
+    b_V: Array | None = None
+    b_O: Array | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("W_Q", "W_K", "W_V", "W_O"):
+            W = getattr(self, name)
+            require_matrix(name, W)
+            if W.ndim < 3:
+                raise ShapeError(f"{name}: expected the shape (..., heads, rows, columns), got {W.shape}")
+        heads, d, h = self.W_Q.shape[-3:]
+        groups, v = self.W_K.shape[-3], self.W_V.shape[-1]
+        if heads % groups:
+            raise ShapeError(f"W_K: expected a number of key heads that divides the {heads} heads of W_Q, got {groups}")
+        for name, shape in {
+            "W_K": (groups, d, h), "W_V": (groups, d, v), "W_O": (heads, v, d),
+            "b_Q": (heads, 1, h), "b_K": (groups, 1, h), "b_V": (groups, 1, v), "b_O": (1, d),
+        }.items():  # fmt: skip
+            array = getattr(self, name)
+            if array is not None and array.shape[-len(shape) :] != shape:
+                raise ShapeError(f"{name}: expected the shape (..., {str(shape)[1:-1]}), got {array.shape}")
+
+    @property
+    def heads(self) -> int:
+        """Number of heads H."""
+        return int(self.W_Q.shape[-3])
+
+    @property
+    def values_map(self) -> Array:
+        """The value map of every head, shared ones repeated: (..., H, d, v)."""
+        return self.for_heads(self.W_V)
+
+    @property
+    def keys_map(self) -> Array:
+        """The key map of every head, shared ones repeated: (..., H, d, h)."""
+        return self.for_heads(self.W_K)
+
+    def for_heads(self, shared: Array) -> Array:
+        """What key heads have (..., G, n, k), for each head that reads it: (..., H, n, k)."""
+        return np.repeat(shared, self.heads // shared.shape[-3], axis=-3)
+
+    @property
+    def constant_write(self) -> Array | None:
+        """What the biases of values and output write at every position, (..., 1, d), as every row sums to one."""
+        written = self.b_O
+        if self.b_V is not None:
+            moved = total(self.for_heads(self.b_V) @ self.W_O, -3)[..., 0, :, :]
+            written = moved if written is None else moved + written
+        return written
+
+
+@dataclass(frozen=True, eq=False)
+class FeedForward:
+    """The MLP of one layer: activation(x W_in + b_in) W_out + b_out, or gated.
+
+    Shapes: W_in, W_gate (..., d, w), W_out (..., w, d), b_in, b_gate (..., 1, w), b_out (..., 1, d). With W_gate it is
+    (activation(x W_gate + b_gate) * (x W_in + b_in)) W_out + b_out. activation: a name in `ACTIVATIONS`.
+    Source: Definition 1 of "The Transformer Block and the Residual Stream"; Shazeer, GLU Variants (2020).
+    """
+
+    W_in: Array
+    W_out: Array
+    activation: str = "gelu"
+    b_in: Array | None = None
+    b_out: Array | None = None
+    W_gate: Array | None = None
+    b_gate: Array | None = None
+
+    def __post_init__(self) -> None:
+        if self.activation not in ACTIVATIONS:
+            raise DomainError(f"activation: expected one of {sorted(ACTIVATIONS)}, got {self.activation!r}")
+        require_matrix("W_in", self.W_in)
+        d, w = self.W_in.shape[-2:]
+        require_rows("W_out", self.W_out, w, of="W_in has columns")
+        if self.W_gate is not None:
+            require_rows("W_gate", self.W_gate, d, of="W_in has")
+            require_width("W_gate", self.W_gate, w, of="W_in has")
+        for name, width in (("b_in", w), ("b_gate", w), ("b_out", self.W_out.shape[-1])):
+            if getattr(self, name) is not None:
+                require_width(name, getattr(self, name), width, of="the map has")
+
+    def hidden(self, x: Array) -> Array:
+        """The activations, which W_out takes to the stream: (..., n, d) -> (..., n, w)."""
+        activate = ACTIVATIONS[self.activation]
+        inner = _affine(x, self.W_in, self.b_in)
+        return activate(inner) if self.W_gate is None else activate(_affine(x, self.W_gate, self.b_gate)) * inner
+
+
+@dataclass(frozen=True, eq=False)
+class TransformerBlock:
+    """One block: attention, MLP, a norm for each, and where the norms are ("pre", "post" or "parallel").
+
+    pre: x + attention(norm x), then x + mlp(norm x). post: norm(x + attention(x)), then norm(x + mlp(x)). parallel:
+    x + attention(norm x) + mlp(other norm x). Source: Definition 1 of "The Transformer Block and the Residual Stream";
+    the parallel form is that of GPT-J and GPT-NeoX.
+    """
+
+    attention: AttentionLayer
+    mlp: FeedForward
+    attention_norm: NormLayer
+    mlp_norm: NormLayer
+    layout: str = PRE
+
+    def __post_init__(self) -> None:
+        if self.layout not in (PRE, POST, PARALLEL):
+            raise DomainError(f"layout: expected {PRE!r}, {POST!r} or {PARALLEL!r}, got {self.layout!r}")
+
+
+@dataclass(frozen=True, eq=False)
+class PredictionHead:
+    """What BERT puts between the last state and the unembedding: norm(activation(x W + b))."""
+
+    W: Array
+    b: Array
+    norm: NormLayer
+    activation: str = "gelu"
+
+    def __call__(self, x: Array) -> Array:
+        """(..., n, d) -> (..., n, d)."""
+        return self.norm(ACTIVATIONS[self.activation](_affine(x, self.W, self.b)))
+
+
+@dataclass(frozen=True)
+class BlockTrace:
+    """What one block computed on a stream (..., n, d)."""
+
+    stream: Array
+    """Before the block."""
+    attention_input: Array
+    """What the heads read."""
+    queries: Array
+    """Biased and rotated: (..., H, n, h)."""
+    keys: Array
+    """Biased, rotated, and repeated for the heads that share them: (..., H, n, h)."""
+    scores: Array
+    """Scaled and with ALiBi, before the mask: (..., H, n, n)."""
+    pattern: Array
+    """Attention weights, row-stochastic: (..., H, n, n)."""
+    values: Array
+    """attention_input @ W_V, without bias, for each head: (..., H, n, v)."""
+    attention_write: Array
+    middle: Array
+    """After attention's skip and, in post-LN, its norm. In a parallel block the stream itself."""
+    mlp_input: Array
+    hidden: Array
+    """The MLP's activations: (..., n, w)."""
+    mlp_write: Array
+
+    def head_writes(self, layer: AttentionLayer) -> Array:
+        """What each head adds to the stream, biases aside: (..., H, n, d)."""
+        return (self.pattern @ self.values) @ layer.W_O
+
+
+@dataclass(frozen=True)
+class TransformerTrace:
+    """One forward pass: the parts of the embedding, the blocks, the last state and the logits."""
+
+    embedded: dict[str, Array]
+    """What adds up to the first state (before the embedding's norm, where there is one), by name."""
+    blocks: list[BlockTrace] = field(default_factory=list)
+    final: Array = field(default_factory=lambda: np.zeros((0, 0)))
+    """The stream after the last block: (..., n, d)."""
+    logits: Array | None = None
+    """(..., n, V), or None for a model without an unembedding."""
+
+    @property
+    def states(self) -> list[Array]:
+        """The stream before each block and after the last: L + 1 arrays (..., n, d)."""
+        return [*(block.stream for block in self.blocks), self.final]
+
+
+@dataclass(frozen=True, eq=False)
+class Transformer:
+    """A whole model: embedding (..., V, d), blocks, final norm, unembedding (..., d, V) with its bias (..., 1, V).
+
+    Any of the rest may be missing: learned positions (..., P, d), a row that is added everywhere (BERT's segment 0), a
+    norm of the embedding, rotary positions, ALiBi slopes (H, 1, 1), a prediction head. causal: whether a position sees
+    only what comes before it. Without an unembedding the model ends at its last state. Tied embeddings are
+    `unembedding=embedding.mT`. Source: Definition 1 of "The Transformer Block and the Residual Stream", generalised.
+    """
+
+    embedding: Array
+    blocks: Sequence[TransformerBlock]
+    final_norm: NormLayer | None = None
+    unembedding: Array | None = None
+    output_bias: Array | None = None
+    position_embedding: Array | None = None
+    segment: Array | None = None
+    embedding_norm: NormLayer | None = None
+    rotary: RotaryPositions | None = None
+    alibi: Array | None = None
+    prediction_head: PredictionHead | None = None
+    causal: bool = True
+    context: int | None = None
+    """How many tokens the model may be given at once, where its positions do not say it."""
+
+    def __post_init__(self) -> None:
+        require_matrix("embedding", self.embedding)
+        d = self.embedding.shape[-1]
+        if self.unembedding is not None:
+            require_rows("unembedding", self.unembedding, d, of="embedding has columns")
+        for name in ("position_embedding", "segment"):
+            if getattr(self, name) is not None:
+                require_width(name, getattr(self, name), d, of="embedding has")
+        for index, block in enumerate(self.blocks):
+            for name, W in (("W_Q", block.attention.W_Q), ("W_in", block.mlp.W_in)):
+                require_rows(f"blocks[{index}].{name}", W, d, of="embedding has columns")
+
+    def embed(self, tokens: Array) -> dict[str, Array]:
+        """The parts of the first state: integers (n,) in 0..V-1 -> "tokens" and, if there are any, "positions" and
+        "segment", each (n, d). Other tokens, and more of them than there are positions, raise DomainError.
+        """
+        tokens = np.asarray(tokens)
+        if tokens.dtype.kind not in "iu" or tokens.ndim != 1 or not tokens.size:
+            raise DomainError(f"tokens: expected integers (n,), got dtype {tokens.dtype} and shape {tokens.shape}")
+        symbols = self.embedding.shape[-2]
+        if tokens.min() < 0 or tokens.max() >= symbols:
+            raise DomainError(f"tokens: expected 0..{symbols - 1}, got {tokens.min()}..{tokens.max()}")
+        return self.placed(self.embedding[..., tokens, :])
+
+    def placed(self, rows: Array) -> dict[str, Array]:
+        """The parts of the first state, given the tokens' own rows (..., n, d)."""
+        n = rows.shape[-2]
+        most = self.context if self.position_embedding is None else self.position_embedding.shape[-2]
+        if most is not None and n > most:
+            raise DomainError(f"tokens: expected at most {most}, as far as the model's positions reach, got {n}")
+        parts = {"tokens": rows}
+        if self.position_embedding is not None:
+            parts["positions"] = self.position_embedding[..., :n, :]
+        if self.segment is not None:
+            parts["segment"] = self.segment
+        return parts
+
+    def forward(self, tokens: Array) -> TransformerTrace:
+        """The model on tokens (n,): every state, pattern and write, and the logits."""
+        return self.run(self.embed(tokens))
+
+    def run(self, embedded: dict[str, Array]) -> TransformerTrace:
+        """The model on the parts of a first state, as `embed` gives them."""
+        x = sum_of(embedded)
+        if self.embedding_norm is not None:
+            x = self.embedding_norm(x)
+        traces = []
+        for block in self.blocks:
+            trace, x = self._block(block, x)
+            traces.append(trace)
+        return TransformerTrace(embedded, traces, x, self.read(x))
+
+    def read(self, x: Array) -> Array | None:
+        """A state as logits, through the final norm: (..., n, d) -> (..., n, V); None without an unembedding."""
+        if self.unembedding is None:
+            return None
+        if self.final_norm is not None:
+            x = self.final_norm(x)
+        if self.prediction_head is not None:
+            x = self.prediction_head(x)
+        return _affine(x, self.unembedding, self.output_bias)
+
+    def mask(self, n: int) -> Array:
+        """Booleans (n, n), True where a query (a row) may look."""
+        return causal_mask(n) if self.causal else np.ones((n, n), dtype=bool)
+
+    def _block(self, block: TransformerBlock, x: Array) -> tuple[BlockTrace, Array]:
+        post = block.layout == POST
+        read = x if post else block.attention_norm(x)
+        seen = self._attend(block.attention, read)
+        attended = seen["attention_write"]
+        middle = x if block.layout == PARALLEL else x + attended
+        if post:
+            middle = block.attention_norm(middle)
+        fed = middle if post else block.mlp_norm(middle)
+        hidden = block.mlp.hidden(fed)
+        written = _affine(hidden, block.mlp.W_out, block.mlp.b_out)
+        if block.layout == PARALLEL:
+            after = x + attended + written
+        else:
+            after = block.mlp_norm(middle + written) if post else middle + written
+        rest = {"middle": middle, "mlp_input": fed, "hidden": hidden, "mlp_write": written}
+        return BlockTrace(stream=x, attention_input=read, **seen, **rest), after
+
+    def _attend(self, layer: AttentionLayer, x: Array) -> dict[str, Array]:
+        n, spread = x.shape[-2], x[..., None, :, :]
+        queries, keys = _affine(spread, layer.W_Q, layer.b_Q), _affine(spread, layer.W_K, layer.b_K)
+        if self.rotary is not None:
+            rotation = self.rotary.rotation(n, like=x)
+            queries, keys = self.rotary.turn(queries, rotation), self.rotary.turn(keys, rotation)
+        h = layer.W_Q.shape[-1]
+        keys = layer.for_heads(keys)
+        scores = queries @ keys.mT / sqrt(h * ones((1, 1), like=x))
+        if self.alibi is not None:
+            scores = scores + alibi_bias(self.alibi, n)
+        pattern = softmax(scores, self.mask(n))
+        values = layer.for_heads(spread @ layer.W_V)
+        attended = total((pattern @ values) @ layer.W_O, -3)[..., 0, :, :]
+        if layer.constant_write is not None:
+            attended = attended + layer.constant_write
+        return {
+            "queries": queries,
+            "keys": keys,
+            "scores": scores,
+            "pattern": pattern,
+            "values": values,
+            "attention_write": attended,
+        }
+
+
+def sum_of(parts: Mapping[str, Array]) -> Array:
+    """The parts added up, broadcast against each other; no parts raise ShapeError."""
+    if not parts:
+        raise ShapeError("parts: expected at least one, got none")
+    first, *rest = parts.values()
+    for part in rest:
+        first = first + part
+    return first
+
+
+def _affine(x: Array, W: Array, b: Array | None) -> Array:
+    return x @ W if b is None else x @ W + b

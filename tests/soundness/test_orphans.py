@@ -1,0 +1,83 @@
+"""No worker outlives the process that started it, and Ctrl-C ends what it is meant to end."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+LOOPING = """
+from resstream.claim import at_most, claim
+from resstream.domains import Vector
+
+@claim("mine.loops", over={"x": Vector("d")})
+def loops(x):
+    while True:
+        pass
+"""
+
+
+def start(*arguments: str, cwd: Path) -> subprocess.Popen:
+    return subprocess.Popen(
+        [sys.executable, "-c", "from resstream.cli import main; main()", *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=cwd,
+        start_new_session=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+
+
+def session(number: int) -> list[int]:
+    """The living processes of a session."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                fields = (entry / "stat").read_text().rpartition(")")[2].split()
+            except OSError:
+                continue
+            if int(fields[3]) == number and fields[0] != "Z":
+                found.append(int(entry.name))
+    return found
+
+
+def wait_until(condition, seconds: float) -> bool:
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if condition():
+            return True
+        time.sleep(0.05)
+    return False
+
+
+@pytest.mark.parametrize(
+    "arguments", [("falsify", "mine.py", "--workers", "2"), ("reproduce", "--retrain")], ids=lambda value: value[0]
+)
+def test_no_worker_outlives_a_killed_parent(tmp_path, arguments):
+    (tmp_path / "mine.py").write_text(LOOPING)
+    process = start(*arguments, cwd=tmp_path)
+    try:
+        assert wait_until(lambda: len(session(process.pid)) >= 3, 60), "no worker was started"
+        time.sleep(0.5)
+        process.kill()
+        process.wait(10)
+        assert wait_until(lambda: not session(process.pid), 10), f"left over: {session(process.pid)}"
+    finally:
+        for left in session(process.pid):
+            os.kill(left, signal.SIGKILL)
+        process.communicate()
+
+
+def test_ctrl_c_ends_a_check_of_one_worker(tmp_path):
+    process = start("check", "--workers", "1", cwd=tmp_path)
+    time.sleep(6)
+    os.killpg(process.pid, signal.SIGINT)
+    output, errors = process.communicate(timeout=20)
+    assert process.returncode == 1, errors
+    assert "were not checked" in errors
+    assert "gave up" not in output
