@@ -277,7 +277,7 @@ def _float_side(side: Any, count: int) -> Array:
     side = side.astype(np.float64, copy=False)
     if side.ndim < 3:  # the same for the whole batch
         side = np.broadcast_to(side, (count, *[1] * (2 - side.ndim), *side.shape))
-    elif side.shape[0] not in (1, count):
+    elif count > 1 and side.shape[0] not in (1, count):
         raise ClaimError(f"a side of a relation has {side.shape[0]} instances where {count} were expected")
     return side
 

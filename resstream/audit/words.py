@@ -13,7 +13,7 @@ from resstream.audit.failures import FAILS, SURVIVES, Cell, FailureMap
 from resstream.audit.necessity import SURVIVED, Variant
 from resstream.audit.run import Audit
 from resstream.audit.sharpness import ATTAINED, LOOSE, NEARLY
-from resstream.falsify.counterexample import Counterexample, Exhibit
+from resstream.falsify.counterexample import Exhibit
 from resstream.prove.goals import INEXPRESSIBLE, PROVED, REFUTED, UNDECIDED, Goal
 
 GOALS_SHOWN = 6

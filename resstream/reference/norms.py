@@ -12,6 +12,7 @@ from resstream.arithmetic import (
     Array,
     Ball,
     BallEntry,
+    NoValue,
     RationalEntry,
     absolute,
     amax,
@@ -142,6 +143,9 @@ def spectral_norm(W: Array) -> Array:
 
 
 def _spectral_norm_of_one(W: Array) -> Any:
+    for entry in W.flat:
+        if isinstance(entry, NoValue):
+            entry.demand()
     if all(isinstance(entry, RationalEntry) for entry in W.flat):
         value = _closed_form(_gram(W))
         if value is None:

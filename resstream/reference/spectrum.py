@@ -16,6 +16,7 @@ from resstream.arithmetic import (
     Array,
     BallEntry,
     Entry,
+    NoValue,
     RationalEntry,
     descending,
     eye,
@@ -167,6 +168,9 @@ def _nonnegative(number: arb) -> BallEntry:
 
 
 def _is_rational(W: Array) -> bool:
+    for entry in W.flat:
+        if isinstance(entry, NoValue):
+            entry.demand()
     if all(isinstance(entry, RationalEntry) for entry in W.flat):
         return True
     if not all(isinstance(entry, BallEntry) for entry in W.flat):

@@ -21,7 +21,7 @@ def _assert_within(value: Array, judged: Array, bound: Any, what: str = "") -> N
     with Ball(256).working():
         bounds = np.broadcast_to(np.asarray(bound), value.shape)
         for index, ball in np.ndenumerate(judged):
-            error = (arb(float(value[index])) - ball).abs_upper()
+            error = (arb(float(value[index])) - ball.value).abs_upper()
             assert error <= arb(float(bounds[index])), f"{what} {index}: off by {error}, allowed {bounds[index]}"
 
 
@@ -42,7 +42,9 @@ def _assert_rounding_only(function: Callable[..., Array], *arguments: Array, fac
             judged = function(*(Ball(256).array(x) for x in singles))
         with Ball(53).working():
             coarse = function(*(Ball(53).array(x) for x in singles))
-        radius = np.vectorize(lambda ball: float(ball.rad()) + 2 * EPS * abs(float(ball.mid())), otypes=[float])
+        radius = np.vectorize(
+            lambda ball: float(ball.value.rad()) + 2 * EPS * abs(float(ball.value.mid())), otypes=[float]
+        )
         _assert_within(together[index], judged, factor * radius(coarse), f"batch {index}")
         _assert_within(function(*singles), judged, factor * radius(coarse), f"single {index}")
 
@@ -51,8 +53,8 @@ def _assert_same_balls(first: Array, second: Array, bits: int = 120) -> None:
     """Every difference holds zero and is below 2^-bits: equal, as far as the working precision tells."""
     assert first.shape == second.shape
     for entry in (first - second).flat:
-        assert entry.contains(0), f"the difference {entry} excludes zero"
-        assert entry.abs_upper() < arb(2) ** -bits, f"the difference {entry} is not known well enough"
+        assert entry.value.contains(0), f"the difference {entry} excludes zero"
+        assert entry.value.abs_upper() < arb(2) ** -bits, f"the difference {entry} is not known well enough"
 
 
 @pytest.fixture(scope="session")

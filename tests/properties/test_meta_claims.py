@@ -157,7 +157,7 @@ def largest_float_error(norm, x):
 
 
 def _middles(balls):
-    return np.vectorize(lambda ball: float(ball.mid()), otypes=[float])(balls)
+    return np.vectorize(lambda ball: float(ball.value.mid()), otypes=[float])(balls)
 
 
 def test_a_one_pass_variance_is_caught_by_its_floats():

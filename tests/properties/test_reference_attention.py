@@ -74,7 +74,7 @@ def test_softmax_is_a_few_units_from_the_ball(scores: Array, assert_within: Call
 
 
 def judged_float(balls: Array) -> Array:
-    return np.vectorize(lambda ball: float(ball.mid()), otypes=[float])(balls)
+    return np.vectorize(lambda ball: float(ball.value.mid()), otypes=[float])(balls)
 
 
 @given(scores=arrays(np.float64, (2, 3, 5), elements=ENTRIES | st.floats(-800, 800), fill=st.nothing()))
@@ -92,7 +92,7 @@ def test_rows_are_probabilities_whatever_the_shift(scores: Array, shift: int, as
     with BALL.working():
         weights = softmax(BALL.array(scores))
         assert_same_balls(total(weights), BALL.array(np.ones((3, 1))))
-        assert all(entry >= 0 or entry.contains(0) for entry in weights.flat)
+        assert all(entry.value >= 0 or entry.value.contains(0) for entry in weights.flat)
         assert_same_balls(softmax(BALL.array(scores) + shift), weights)
     assert (softmax(scores) >= 0).all()
     assert 0 <= dobrushin(softmax(scores)).item() <= 1 + 16 * 5 * EPS
@@ -131,7 +131,7 @@ def test_softmax_is_differentiable_at_equal_scores(system: Ball) -> None:
         if system is FLOAT64:
             assert abs(difference).max() <= EPS  # sums and quotients of sixteenths, of size below one
         else:
-            assert all(entry == 0 if system is RATIONAL else entry.contains(0) for entry in difference.flat)
+            assert all(entry == 0 if system is RATIONAL else entry.value.contains(0) for entry in difference.flat)
 
 
 # ---- masks ------------------------------------------------------------------

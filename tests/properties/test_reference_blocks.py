@@ -94,8 +94,13 @@ def small_block(seed: int) -> tuple[Block, Array]:
     return Block(heads, MLP(draw(5, 7), draw(1, 7), draw(7, 5), draw(1, 5))), draw(3, 5)
 
 
+def plain(X: Array) -> list[list[arb]]:
+    """The balls behind the entries: what follows is written with nothing but FLINT's numbers."""
+    return [[entry.value for entry in row] for row in X]
+
+
 def scalar_product(x: list[arb], W: Array) -> list[arb]:
-    return [sum((x[i] * W[i, j] for i in range(len(x))), arb(0)) for j in range(W.shape[1])]
+    return [sum((x[i] * W[i, j].value for i in range(len(x))), arb(0)) for j in range(W.shape[1])]
 
 
 def scalar_norm(x: list[arb]) -> list[arb]:
@@ -110,10 +115,10 @@ def scalar_attention(X: list[list[arb]], heads: list[Head]) -> list[list[arb]]:
         written = [arb(0)] * len(X[0])
         for head in heads:
             width = head.W_Q.shape[1]
-            q = [a + b for a, b in zip(scalar_product(X[i], head.W_Q), head.b_Q[0], strict=True)]
+            q = [a + b for a, b in zip(scalar_product(X[i], head.W_Q), plain(head.b_Q)[0], strict=True)]
             weights = []
             for j in range(i + 1):
-                k = [a + b for a, b in zip(scalar_product(X[j], head.W_K), head.b_K[0], strict=True)]
+                k = [a + b for a, b in zip(scalar_product(X[j], head.W_K), plain(head.b_K)[0], strict=True)]
                 weights.append((sum((a * b for a, b in zip(q, k, strict=True)), arb(0)) / arb(width).sqrt()).exp())
             values = [scalar_product(X[j], head.W_V @ head.W_O) for j in range(i + 1)]
             for c in range(len(written)):
@@ -127,8 +132,10 @@ def scalar_attention(X: list[list[arb]], heads: list[Head]) -> list[list[arb]]:
 def scalar_mlp(X: list[list[arb]], weights: MLP) -> list[list[arb]]:
     out = []
     for x in X:
-        inner = [(a + b).max(arb(0)) for a, b in zip(scalar_product(x, weights.W_1), weights.b_1[0], strict=True)]
-        out.append([a + b for a, b in zip(scalar_product(inner, weights.W_2), weights.b_2[0], strict=True)])
+        inner = [
+            (a + b).max(arb(0)) for a, b in zip(scalar_product(x, weights.W_1), plain(weights.b_1)[0], strict=True)
+        ]
+        out.append([a + b for a, b in zip(scalar_product(inner, weights.W_2), plain(weights.b_2)[0], strict=True)])
     return out
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from flint import arb
 
-from resstream.arithmetic import FLOAT64, RATIONAL, Array, Ball, total
+from resstream.arithmetic import FLOAT64, RATIONAL, Array, Ball, exact, total
 from resstream.errors import DomainError, ShapeError, Undecided
 from resstream.reference import (
     MLP,
@@ -287,6 +287,6 @@ def test_equal_balls_are_told_from_unequal_and_from_unknown_ones(assert_same_bal
         third = BALL.array([[1, 2]]) / 3
         assert_same_balls(third, 1 - third[:, ::-1])
         with pytest.raises(AssertionError, match="excludes zero"):
-            assert_same_balls(third, third + 2.0**-100)
+            assert_same_balls(third, third + exact(1, 2**100))
         with pytest.raises(AssertionError, match="is not known well enough"):
             assert_same_balls(third, third + arb(0, 2.0**-100))

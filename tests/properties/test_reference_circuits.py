@@ -42,12 +42,14 @@ def nonzero(rows: int, columns: int) -> st.SearchStrategy[Array]:
 def assert_equal(difference: Array) -> None:
     """The balls hold zero and are small: equal as far as 192 bits tell."""
     for entry in difference.flat:
-        assert entry.contains(0)
-        assert entry.rad() < arb(2) ** -120
+        assert entry.value.contains(0)
+        assert entry.value.rad() < arb(2) ** -120
 
 
 def assert_close_to_ball(x: Array, judged: Array, allowed: Array) -> None:
-    error = [abs(float((entry - value).mid())) for entry, value in zip(judged.flat, x.flat, strict=True)]
+    error = [
+        abs(float((entry.value - arb(float(value))).mid())) for entry, value in zip(judged.flat, x.flat, strict=True)
+    ]
     assert (np.array(error) <= np.broadcast_to(allowed, x.shape).ravel()).all()
 
 

@@ -165,7 +165,7 @@ def test_the_order_is_the_row_conventions() -> None:
 @given(data=st.data())
 def test_floats_and_batches_lie_by_the_ball(data: st.DataObject, assert_rounding_only: Callable) -> None:
     draws = [data.draw(st.lists(rationals(3, 3), min_size=2, max_size=2)) for _ in range(3)]
-    stacks = [np.array([[[float(e.p) / 7 for e in row] for row in J] for J in draw]) for draw in draws]
+    stacks = [np.array([[[float(e.value.p) / 7 for e in row] for row in J] for J in draw]) for draw in draws]
     assert_rounding_only(lambda *Js: identity_path_product(Js), *stacks)
     assert_rounding_only(lambda *Js: subset_sum(Js), *stacks)
     assert_rounding_only(lambda *Js: backward_recursion(Js[0][..., :1, :], Js)[0], *stacks)

@@ -26,7 +26,7 @@ FUNCTIONS = (
 
 
 def holds(ball, value):
-    return ball.contains(value) and ball.rad() < 1e-6
+    return ball.value.contains(value) and ball.value.rad() < 1e-6
 
 
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda function: function.__name__)
@@ -39,7 +39,7 @@ def test_the_ball_holds_the_float_within_its_rounding(function, seed):
     # Backward stability: eigenvalues of these well-separated matrices move by their condition (below 100) times eps.
     slack = 1e4 * np.finfo(float).eps * np.linalg.norm(W) ** 4
     assert balls.shape == floats.shape
-    assert all(abs(to_float(b.mid()) - f) <= slack for b, f in zip(balls.flat, floats.flat, strict=True))
+    assert all(abs(to_float(b.value.mid()) - f) <= slack for b, f in zip(balls.flat, floats.flat, strict=True))
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_multiple_eigenvalues_are_enclosed(matrix, moduli, real):
         assert all(holds(b, m) for b, m in zip(spectrum.eigenvalue_moduli(W).flat, moduli, strict=True))
         assert holds(spectrum.smallest_real_part(W).item(), real)
         blurred = W * exact(1, 3) * 3  # no longer an exact matrix
-        assert all(b.contains(m) for b, m in zip(spectrum.eigenvalue_moduli(blurred).flat, moduli, strict=True))
+        assert all(b.value.contains(m) for b, m in zip(spectrum.eigenvalue_moduli(blurred).flat, moduli, strict=True))
 
 
 def test_singular_values_of_defective_matrices_are_enclosed():
@@ -85,7 +85,7 @@ def test_rank_is_exact_or_undecided_and_never_guessed():
     with BALL.working():
         assert spectrum.rank(BALL.array(tiny)).item() == 2
         assert spectrum.rank(BALL.array(STOCHASTIC)).item() == 1
-        with pytest.raises(Undecided, match="rank"):
+        with pytest.raises(Undecided, match="not known"):
             spectrum.rank(BALL.array(STOCHASTIC) * exact(1, 3))
 
 

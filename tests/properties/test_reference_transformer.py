@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from resstream.arithmetic import FLOAT64, Array, Ball
+from resstream.arithmetic import FLOAT64, Array, Ball, BallEntry
 from resstream.errors import DomainError, ShapeError
 from resstream.reference.decomposition import (
     HEAD,
@@ -123,7 +123,7 @@ def test_balls_hold_the_floats(name: str) -> None:
     with ball.working():
         enclosed = end_of(made(ball.array, **CASES[name]))
         middle = FLOAT64.array(enclosed)
-        assert max(float(entry.rad()) if hasattr(entry, "rad") else 0.0 for entry in enclosed.flat) < 1e-25
+        assert max(float(entry.value.rad()) if isinstance(entry, BallEntry) else 0.0 for entry in enclosed.flat) < 1e-25
     floats = end_of(made(**CASES[name]))
     assert np.abs(floats).max() > 0.1
     assert np.abs(floats - middle).max() <= 1e-9 * np.abs(floats).max()

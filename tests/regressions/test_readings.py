@@ -254,4 +254,4 @@ def test_a_one_layer_score_does_not_move_in_balls_either() -> None:
         tokens: Array = np.array([1, 2, 3, 4, 5])
         changed = np.array([1, 9, 3, 4, 5])
         scores = [exact.scores(0, exact.embed(t))[:, 4, 2] for t in (tokens, changed)]
-        assert all(a.overlaps(b) for a, b in zip(*scores, strict=True))
+        assert all(a.value.overlaps(b.value) for a, b in zip(*scores, strict=True))
