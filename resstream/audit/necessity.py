@@ -60,7 +60,11 @@ def tried(change: str, claim: Claim, attack: Attack) -> Variant:
     detail = verdict.tally.error
     status = verdict.status
     kind = detail.partition(":")[0]
-    if status == "error" and kind in {error.__name__ for error in ResstreamError.__subclasses__()} | {
+    if status == "undefined" and verdict.tally.undefined_at:
+        status, detail = MEANINGLESS, verdict.tally.undefined_at[1]
+    elif status == "error" and detail.startswith("undefined wherever"):
+        status = MEANINGLESS
+    elif status == "error" and kind in {error.__name__ for error in ResstreamError.__subclasses__()} | {
         "ZeroDivisionError"
     }:
         status, detail = MEANINGLESS, detail.partition(": ")[2]

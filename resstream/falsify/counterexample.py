@@ -383,9 +383,10 @@ def from_json(data: Any, claim: Claim | None = None) -> Exhibit:
     raw = raw_from_json(claim, data["raw"])
     seed = data["seed"] if type(data.get("seed")) is int else 0
     answer = certify(claim, raw, exactly=True)
+    engine = str(data.get("engine", ""))
     if isinstance(answer, Judgement):
-        return Exhibit(claim, raw, answer, seed)
-    return Counterexample.of(answer, seed, worst=_largest(claim, data.get("largest_raw")))
+        return Exhibit(claim, raw, answer, seed, engine)
+    return Counterexample.of(answer, seed, engine, _largest(claim, data.get("largest_raw")))
 
 
 def _largest(claim: Claim, data: Any) -> Certificate | None:

@@ -30,6 +30,7 @@ class Worker:
     process: Any
     pipe: Connection
     task: int | None = None
+    since: float = 0.0
 
     def kill(self) -> None:
         """End the process, whatever it is doing."""
@@ -67,6 +68,7 @@ class Pool(Generic[T]):
         self.workers = workers
         self.deadline = None if seconds is None else time.monotonic() + seconds
         self.notes: list[str] = []
+        self.took: list[float] = []
 
     def run(self, count: int, is_last: Callable[[T], bool]) -> Iterator[tuple[int, T]]:
         """Yield (number, result) as they come. After a result that is the last, only lower numbers are still run."""
@@ -85,7 +87,7 @@ class Pool(Generic[T]):
                 left = None if self.deadline is None else self.deadline - time.monotonic()
                 ready = wait([worker.pipe for worker in busy], left if left is None else max(left, 0))
                 if not ready:
-                    self.notes.append(TIME_IS_UP)
+                    self.notes += [TIME_IS_UP, *self._hanging(busy)]
                     return
                 for worker in [worker for worker in busy if worker.pipe in ready]:
                     number = worker.task
@@ -98,6 +100,7 @@ class Pool(Generic[T]):
                         self._died(number, tried, waiting)
                         continue
                     worker.task = None
+                    self.took.append(time.monotonic() - worker.since)
                     if isinstance(outcome, BaseException):
                         raise outcome
                     if is_last(outcome):
@@ -106,6 +109,14 @@ class Pool(Generic[T]):
         finally:
             for worker in staff:
                 worker.kill()
+
+    def _hanging(self, busy: list[Worker]) -> Iterator[str]:
+        """What is still at work far longer than others took: it may never end, so nothing is known of it."""
+        usual = sorted(self.took)[len(self.took) // 2] if self.took else 0.0
+        for worker in busy:
+            lasted = time.monotonic() - worker.since
+            if self.took and lasted > max(1.0, 20 * usual):
+                yield f"chunk {worker.task} was at work for {lasted:.1f} s without an end (others took {usual:.2f} s)"
 
     def _still_useful(self, worker: Worker, limit: int) -> bool:
         if worker.task is None or worker.task <= limit:
@@ -127,7 +138,7 @@ class Pool(Generic[T]):
                     self.workers = len(staff)
                     return
                 staff.append(idle)
-            idle.task = waiting[-1]
+            idle.task, idle.since = waiting[-1], time.monotonic()
             try:
                 idle.pipe.send(idle.task)
             except OSError:  # it died while idle: another one takes its place

@@ -13,8 +13,8 @@ import numpy as np
 
 from resstream.arithmetic import Array
 from resstream.claim import Batch, Claim, Instance
-from resstream.errors import ClaimFault, NotDeterministic
-from resstream.falsify import batches, climb, pool
+from resstream.errors import NotDeterministic
+from resstream.falsify import climb, pool
 from resstream.falsify.certify import Certificate, certify
 from resstream.falsify.counterexample import Counterexample
 from resstream.falsify.judge import PRECISIONS
@@ -58,8 +58,6 @@ def falsify(
     start = time.monotonic()
     store = None if memory is None else Memory(memory)
     chunks = budget_plan(claim, budget, engines)
-    with suppress(ClaimFault):  # the search reports it
-        claim = batches.settled(claim)
     verdict = _recalled(claim, store, seed) if store else None
     if verdict is None:
         verdict = search(claim, chunks, seed, min(FLOOR, budget), progress, workers, seconds)

@@ -140,11 +140,6 @@ def search(
     start = time.perf_counter()
     done: dict[int, Tally] = {}
     notes: list[str] = []
-    try:
-        claim = batches.settled(claim)
-    except ClaimFault as failure:
-        return conclude(claim, Tally(error=str(failure)), seed, floor, time.perf_counter() - start)
-    mode = (ONE_BY_ONE,) if claim.batched is False else ()
     if workers > 1 or seconds is not None:
         tasks = pool.Pool(lambda number: run_chunk(claim, chunks[number], seed).light(), workers, seconds)
         results = tasks.run(len(chunks), lambda tally: tally.finished)
@@ -164,6 +159,9 @@ def search(
     missing = sum(number not in done for number in range(wanted))
     if missing:
         notes.append(f"{missing} of {len(chunks)} chunks were not done")
+    mode = (ONE_BY_ONE,) if tally.single else ()
+    if tally.single:
+        claim = replace(claim, batched=False)
     if tally.violating is not None and tally.certificate is None:
         _certify_again(claim, tally)
     verdict = conclude(claim, tally, seed, floor, time.perf_counter() - start, tuple(notes))
@@ -185,6 +183,19 @@ def _certify_again(claim: Claim, tally: Tally) -> None:
         tally.faulty = tally.violating
 
 
+_settled_before: dict[int, tuple[Claim, Claim]] = {}
+"""Claims (by identity, and kept, so that the identity stays theirs) and what was found out of them in this process."""
+
+
+def _settled(claim: Claim) -> Claim:
+    """`batches.settled`, once for each claim and process: where chunks run, as a claim may hang or end its process."""
+    known = _settled_before.get(id(claim))
+    if known is None or known[0] is not claim:
+        _settled_before.clear()
+        known = _settled_before[id(claim)] = (claim, batches.settled(claim))
+    return known[1]
+
+
 class _Finished(Exception):
     """A chunk has found what ends it."""
 
@@ -194,10 +205,14 @@ def run_chunk(claim: Claim, chunk: Chunk, seed: int) -> Tally:
 
     Raises ClaimError for a badly stated claim.
     """
+    try:
+        claim = _settled(claim)
+    except ClaimFault as failure:
+        return Tally(error=str(failure))
     words = [seed, *claim.seed_words(), *chunk.engine.encode(), chunk.number]
     rng = np.random.default_rng(words)
     lots = np.random.default_rng([*words, 1])  # so that what is judged has no say in what is drawn
-    tally = Tally(engine=chunk.engine)
+    tally = Tally(engine=chunk.engine, single=claim.batched is False)
     judged: set[bytes] = set()
 
     def show(raw: Batch, by_lot: int = 0) -> Array:

@@ -10,6 +10,7 @@ import numpy as np
 from resstream.arithmetic import Array, sqrt, square, total, total_entry
 from resstream.errors import ShapeError
 from resstream.reference.checks import (
+    certainly,
     in_range,
     refuse_where,
     require_batch,
@@ -70,7 +71,7 @@ def composition_score(first: Array, second: Array) -> Array:
     require_batch(first=first, second=second)
     for name, matrix in (("first", first), ("second", second)):
         if values_matter(matrix):
-            zero = np.all(matrix == 0, axis=(-2, -1))
+            zero = np.all(certainly(matrix, lambda entry: entry == 0), axis=(-2, -1))
             refuse_where(zero, f"{name}: a zero matrix has no composition score (batch index {{at}})")
     first, second = near_one(first, axes=2), near_one(second, axes=2)
     squares = [total_entry(square(matrix)) for matrix in (first @ second, first, second)]

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from flint import arb
 
-from resstream.arithmetic import FLOAT64, Array, Ball, NumberSystem
+from resstream.arithmetic import FLOAT64, Array, Ball, BallEntry, NumberSystem
 
 EPS = float(np.finfo(np.float64).eps)
 
@@ -23,6 +23,10 @@ def _assert_within(value: Array, judged: Array, bound: Any, what: str = "") -> N
         for index, ball in np.ndenumerate(judged):
             error = (arb(float(value[index])) - ball.value).abs_upper()
             assert error <= arb(float(bounds[index])), f"{what} {index}: off by {error}, allowed {bounds[index]}"
+
+
+def _reach(ball: BallEntry) -> float:
+    return float(ball.value.rad()) + 2 * EPS * abs(float(ball.value.mid()))
 
 
 def _assert_rounding_only(function: Callable[..., Array], *arguments: Array, factor: int = 4) -> None:

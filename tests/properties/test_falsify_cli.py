@@ -93,7 +93,7 @@ def test_a_saved_counterexample_is_replayed_in_every_form(run):
     assert "lhs = 1/2" in result.output
     for form, piece in (
         ("latex", "pmatrix"),
-        ("python", "assert judgement"),
+        ("python", "assert isinstance(certificate, Certificate)"),
         ("pytest", "def test_"),
         ("json", '"raw"'),
     ):

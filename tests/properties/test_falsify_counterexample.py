@@ -374,7 +374,7 @@ def test_a_light_tally_can_be_sent_between_processes():
 
 
 def test_only_the_door_makes_a_certificate_and_only_a_certificate_a_counterexample(squared):
-    with pytest.raises(TypeError, match="made by .*certify alone"):
+    with pytest.raises(TypeError, match=r"made by .*certify alone"):
         Certificate(squared.claim, squared.raw, squared.judgement, squared.judgement, None)
     with pytest.raises(TypeError, match="made of a certificate"):
         Counterexample(squared.claim, squared.raw, squared.judgement)

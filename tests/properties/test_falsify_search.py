@@ -177,7 +177,7 @@ def test_a_batch_that_raises_is_taken_apart_to_the_instance():
 
     verdict = search(raises_in_a_batch, budget_plan(raises_in_a_batch, 20_000))
     assert verdict.status == "error"
-    assert verdict.tally.error == "RuntimeError: beyond a hundred"
+    assert verdict.tally.error.endswith("raised RuntimeError: beyond a hundred")
     assert (verdict.tally.faulty.arrays["x"] > 100).any()
 
 
@@ -190,15 +190,15 @@ def test_an_error_that_rounding_makes_is_left_to_the_judge():
         assert search(rounded_constant, budget_plan(rounded_constant, 20_000)).status == "survived"
 
 
-def test_a_claim_whose_hypotheses_are_never_met_is_vacuous():
+def test_a_claim_whose_hypotheses_are_never_met_is_no_survival():
     def never(x):
         return less_than(total(x * x), 0)
 
-    @claim("trial.vacuous", over={"x": Vector("d")}, assuming=[never])
+    @claim("trial.never", over={"x": Vector("d")}, assuming=[never])
     def vacuous(x):
         return equal(x, 0)
 
-    assert falsify(vacuous, 5000).status == "vacuous"
+    assert falsify(vacuous, 5000).status == "gave up"
 
 
 def test_few_accepted_instances_are_no_survival():

@@ -150,20 +150,20 @@ def assert_is_pre_ln(implementation: Step, assert_same_balls: Callable) -> None:
     with BALL.working():
         for seed in range(3):
             block, X = small_block(seed)
-            stream = X.tolist()
+            stream = plain(X)
             stream = scalar_sum(stream, scalar_attention([scalar_norm(x) for x in stream], list(block.heads)))
             stream = scalar_sum(stream, scalar_mlp([scalar_norm(x) for x in stream], block.mlp))
-            assert_same_balls(implementation(X, block, causal_mask(3)), np.array(stream, dtype=object))
+            assert_same_balls(implementation(X, block, causal_mask(3)), BALL.array(stream))
 
 
 def assert_is_post_ln(implementation: Step, assert_same_balls: Callable) -> None:
     with BALL.working():
         for seed in range(3):
             block, X = small_block(seed)
-            stream = X.tolist()
+            stream = plain(X)
             stream = [scalar_norm(x) for x in scalar_sum(stream, scalar_attention(stream, list(block.heads)))]
             stream = [scalar_norm(x) for x in scalar_sum(stream, scalar_mlp(stream, block.mlp))]
-            assert_same_balls(implementation(X, block, causal_mask(3)), np.array(stream, dtype=object))
+            assert_same_balls(implementation(X, block, causal_mask(3)), BALL.array(stream))
 
 
 def test_the_blocks_are_definition_1(assert_same_balls: Callable) -> None:
