@@ -22,8 +22,23 @@ PRODUCT_OF_TAUS = "product of the taus"
 TAU_OF_PRODUCT = "tau of the product"
 FIRST = "distance to the first token: product of 1 - min_i A_i1"
 SMALLEST = "rooted mask: product of 1 - (smallest allowed weight)"
+CARRIED = "distances to the first token, carried by the patterns"
+CENTRED = "spectral norm of the centred product"
 
-DIAMETER, TO_FIRST = "diameter", "largest distance to the first token"
+DIAMETER, TO_FIRST, SPREAD = "diameter", "largest distance to the first token", "distance to the mean (Frobenius)"
+
+SPEAKS_OF = {
+    PRODUCT_OF_TAUS: (DIAMETER,),
+    TAU_OF_PRODUCT: (DIAMETER,),
+    SMALLEST: (DIAMETER,),
+    FIRST: (TO_FIRST,),
+    CARRIED: (TO_FIRST,),
+    CENTRED: (SPREAD,),
+}
+"""What each bound is a bound on. The claims: `contraction.diameter` with `dobrushin.submultiplicative`,
+`dobrushin.positive_is_below_one` (whose sum has the smallest weight as one of its terms), `contraction.first_token`,
+`contraction.carried_distances` and `contraction.centred_deviation`.
+"""
 
 
 @dataclass(frozen=True)
@@ -34,9 +49,9 @@ class Collapse:
     chain: str
     depth: int
     left: Mapping[str, float]
-    """Of the diameter, and of the largest distance to the first token: what is left, in [0, 1]."""
+    """Of each quantity that some bound speaks of: what is left, over what there was."""
     bounds: Mapping[str, float]
-    """Each bound on what is left, in [0, 1]."""
+    """Each bound on what is left; CENTRED may exceed 1."""
 
 
 def collapses(seen: Activations) -> list[Collapse]:
@@ -61,24 +76,39 @@ def collapses(seen: Activations) -> list[Collapse]:
 def _one_chain(prompt: int, name: str, patterns: Sequence[Array], X: Array, causal: bool) -> list[Collapse]:
     product = np.eye(len(X))
     promised = {PRODUCT_OF_TAUS: 1.0, FIRST: 1.0, SMALLEST: 1.0}
-    wide, far = diameter(X).item(), _to_first(X)
+    wide, distances, spread = diameter(X).item(), _to_first(X), _spread(X)
+    far = distances.max()
     found = []
     for depth, A in enumerate(patterns, start=1):
         product = A @ product
         promised[PRODUCT_OF_TAUS] *= dobrushin(A).item()
         promised[SMALLEST] *= 1 - _smallest(A, causal)
         promised[FIRST] *= 1 - A[:, 0].min() if causal else 1.0
-        bounds = {**promised, TAU_OF_PRODUCT: dobrushin(normalised(product)).item()}
-        if not causal:
-            del bounds[FIRST]
+        bounds = {
+            **promised,
+            TAU_OF_PRODUCT: dobrushin(normalised(product)).item(),
+            CENTRED: float(np.linalg.norm(product - product.mean(0) - product.mean(1, keepdims=True) + 1 / len(X), 2)),
+            CARRIED: float((product @ distances).max() / far),
+        }
         smoothed = product @ X
-        left = {DIAMETER: diameter(smoothed).item() / wide, TO_FIRST: _to_first(smoothed) / far}
+        left = {
+            DIAMETER: diameter(smoothed).item() / wide,
+            TO_FIRST: float(_to_first(smoothed).max() / far),
+            SPREAD: _spread(smoothed) / spread,
+        }
+        if not causal:  # the first token is a token like the others
+            del bounds[FIRST], bounds[CARRIED], left[TO_FIRST]
         found.append(Collapse(prompt, name, depth, left, bounds))
     return found
 
 
-def _to_first(X: Array) -> float:
-    return float(row_norms(X - X[:1]).max())
+def _to_first(X: Array) -> Array:
+    """(n, 1)"""
+    return row_norms(X - X[:1])
+
+
+def _spread(X: Array) -> float:
+    return float(np.linalg.norm(X - X.mean(0)))
 
 
 def _smallest(A: Array, causal: bool) -> float:
@@ -97,9 +127,7 @@ def summary(found: Sequence[Collapse]) -> list[dict[str, Any]]:
     last = [one for one in found if one.depth == deepest]
     names = list(dict.fromkeys(name for one in last for name in one.bounds))
     for name in names:
-        for what in (DIAMETER, TO_FIRST):
-            if what == TO_FIRST and FIRST not in names:
-                continue  # without a mask the first token is a token like the others
+        for what in SPEAKS_OF[name]:
             known = [one for one in last if 0 < one.left[what] < 1]
             shares = [_share(one.bounds[name], one.left[what]) for one in known]
             rows.append(

@@ -21,7 +21,15 @@ from resstream.cli import app
 from resstream.domains import Matrix, NonConstant, RowStochastic
 from resstream.errors import ResstreamError, WeightsError
 from resstream.observe import Observation, observe
-from resstream.observe.collapse import FIRST, PRODUCT_OF_TAUS, TAU_OF_PRODUCT, collapses, summary
+from resstream.observe.collapse import (
+    CARRIED,
+    FIRST,
+    PRODUCT_OF_TAUS,
+    SPEAKS_OF,
+    TAU_OF_PRODUCT,
+    collapses,
+    summary,
+)
 from resstream.observe.page import page
 from resstream.observe.sources import see
 from resstream.observe.sources.request import Request, read_prompts
@@ -182,19 +190,21 @@ def test_no_source_is_refused(source: Any) -> None:
         observe(source)
 
 
-def test_collapse_bounds_hold_and_the_product_is_nearest() -> None:
+def test_collapse_bounds_hold() -> None:
     for causal in (True, False):
         found = collapses(see(table(causal), Request()))
         assert len(found) == LAYERS * (HEADS + 1)
         for one in found:
-            assert all(0 <= left <= 1 for left in one.left.values())
+            assert all(left >= 0 for left in one.left.values())
+            for bound, quantities in SPEAKS_OF.items():
+                if bound in one.bounds:
+                    assert one.left[quantities[0]] <= one.bounds[bound] * (1 + 1e-9)
             assert one.bounds[TAU_OF_PRODUCT] <= one.bounds[PRODUCT_OF_TAUS] * (1 + 1e-12)
-            assert one.left["diameter"] <= one.bounds[TAU_OF_PRODUCT] * (1 + 1e-9)
-            assert (FIRST in one.bounds) == causal
+            assert (FIRST in one.bounds) == (CARRIED in one.bounds) == causal
             if causal:
                 assert one.bounds[FIRST] == pytest.approx(one.bounds[PRODUCT_OF_TAUS], rel=1e-9)
         rows = summary(found)
-        assert rows[0]["bound"] == TAU_OF_PRODUCT
+        assert len(rows) == (6 if causal else 4)
         assert all(row["violated"] == 0 and row["chains"] == HEADS + 1 for row in rows)
 
 
