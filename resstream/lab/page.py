@@ -22,10 +22,10 @@ from resstream.reference import AttentionOnlyModel
 
 ROOM = Path(__file__).parent
 
-MATHEMATICS = ("mathematics", "rational", "cloud_model", "model", "expressions")
+MATHEMATICS = ("mathematics", "rational", "cloud_model", "model", "expressions", "paths")
 """The modules that draw nothing, each after those that it imports."""
 
-MODULES = (*MATHEMATICS, "dom", "fragment", "charts", "points", "cloud", "break_it", "induction", "main")
+MODULES = (*MATHEMATICS, "dom", "fragment", "charts", "points", "cloud", "break_it", "induction", "norms", "main")
 """The modules of the page."""
 
 ROOMS = {
@@ -50,6 +50,13 @@ ROOMS = {
         "A trained model of two layers with two heads each, and nothing else: one head of layer 0 looks at the token "
         "before, and the heads of layer 1 find where the present token stood before and copy what followed. Its 24,704 "
         "weights lie in this page; everything below is computed from them as you type.",
+    ),
+    "norms": (
+        "Norms and gradients",
+        "What LayerNorm forgets",
+        "LayerNorm forgets the mean and the length of a token. In three dimensions that leaves a circle, and its "
+        "Jacobian sends two directions to zero: <math><mn>1</mn></math> and <math><mi>x</mi><mo>−</mo>"
+        "<mover><mi>x</mi><mo>¯</mo></mover></math>. RMSNorm forgets the length alone.",
     ),
 }
 """Every room: its name in the navigation, its heading, and what it is about."""

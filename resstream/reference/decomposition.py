@@ -68,9 +68,10 @@ class _Frozen:
 
     def __init__(self, model: Transformer, embedded: Mapping[str, Array], key: Callable[[str], Hashable]) -> None:
         self.parts: Parts = {key(source): part for source, part in embedded.items()}
-        self.constant = zeros((1, 1), sum_of(embedded))
+        first = sum_of(embedded)
+        self.constant = zeros((1, first.shape[-1]), first)
         if model.embedding_norm is not None:
-            self.normalise(model.embedding_norm, sum_of(embedded))
+            self.normalise(model.embedding_norm, first)
 
     def normalise(self, norm: NormLayer, x: Array) -> None:
         """Pass everything through a norm with the scales of x."""
@@ -101,11 +102,12 @@ def _carry(
     frozen = _Frozen(model, trace.embedded, key)
     for index, (block, seen) in enumerate(zip(model.blocks, trace.blocks, strict=True)):
         frozen.write(*attend(index, block, seen, frozen))
-        if block.layout == POST:
+        if block.layout == POST and block.attention_norm is not None:
             frozen.normalise(block.attention_norm, seen.stream + seen.attention_write)
-        frozen.write({key(f"mlp {index}"): seen.hidden @ block.mlp.W_out}, block.mlp.b_out)
-        if block.layout == POST:
-            frozen.normalise(block.mlp_norm, seen.middle + seen.mlp_write)
+        if block.mlp is not None and seen.hidden is not None:
+            frozen.write({key(f"mlp {index}"): seen.hidden @ block.mlp.W_out}, block.mlp.b_out)
+        if block.layout == POST and block.mlp_norm is not None:
+            frozen.normalise(block.mlp_norm, seen.middle if seen.mlp_write is None else seen.middle + seen.mlp_write)
     return frozen
 
 
@@ -162,6 +164,8 @@ def neuron_terms(model: Transformer, trace: TransformerTrace, layer: int, positi
     Source: Proposition 1 (ii) of "The Transformer Block and the Residual Stream", for any activation, gated or not.
     """
     mlp, seen = model.blocks[layer].mlp, trace.blocks[layer]
+    if mlp is None or seen.hidden is None or seen.mlp_write is None:
+        raise DomainError(f"layer: expected one with an MLP, got {layer}")
     at = range(seen.hidden.shape[-2])[position]
     hidden = seen.hidden[..., at : at + 1, :]
     parts: Parts = {
@@ -199,9 +203,10 @@ def path_expansion(model: Transformer, trace: TransformerTrace, by: str = HEAD) 
         raise DomainError(f"by={by!r}: expected at most {MOST_PATHS} paths, got {count}; by={fewer!r} has fewer")
 
     def attend(index: int, block: TransformerBlock, seen: BlockTrace, frozen: _Frozen) -> tuple[Parts, Array | None]:
-        layer, post = block.attention, block.layout == POST
-        linear = (lambda part: part) if post else block.attention_norm.frozen(seen.stream)
-        constant = frozen.constant if post else frozen.through(block.attention_norm, seen.stream)
+        layer = block.attention
+        norm = None if block.layout == POST else block.attention_norm
+        linear = (lambda part: part) if norm is None else norm.frozen(seen.stream)
+        constant = frozen.constant if norm is None else frozen.through(norm, seen.stream)
         written: Parts = {}
         for key, part in frozen.parts.items():
             assert isinstance(key, tuple)
@@ -222,7 +227,8 @@ def path_expansion(model: Transformer, trace: TransformerTrace, by: str = HEAD) 
 
 def number_of_paths(model: Transformer, by: str, embedded: int = 1) -> int:
     """How many terms `path_expansion` has, for a number of parts of the embedding."""
-    sources, layers = [embedded, *[1] * len(model.blocks)], len(model.blocks)
+    sources = [embedded, *(int(block.mlp is not None) for block in model.blocks)]
+    layers = len(model.blocks)
     if by == LENGTH:
         return sum(count * (layers - start + 1) for start, count in enumerate(sources))
     found = 0
@@ -235,13 +241,17 @@ def number_of_paths(model: Transformer, by: str, embedded: int = 1) -> int:
 
 
 def six_sums(model: Transformer, trace: TransformerTrace) -> list[Sum]:
-    """Stream, attribution by layer and by head, neurons of the last MLP, logit lens, paths as finely as they fit."""
+    """Stream, attribution by layer and by head, neurons of the last MLP, logit lens, paths as finely as they fit.
+
+    Without an MLP they are five.
+    """
+    fed = [index for index, block in enumerate(model.blocks) if block.mlp is not None]
     finest = next(by for by in (HEAD, LAYER, LENGTH) if by == LENGTH or _fits(model, trace, by))
     return [
         stream_sum(model, trace),
         attribution_by_layer(model, trace),
         attribution_by_head(model, trace),
-        neuron_terms(model, trace, len(model.blocks) - 1),
+        *(neuron_terms(model, trace, index) for index in fed[-1:]),
         logit_lens_increments(model, trace),
         path_expansion(model, trace, finest),
     ]

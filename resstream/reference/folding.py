@@ -6,7 +6,15 @@ from dataclasses import replace
 
 from resstream.arithmetic import Array, mean
 from resstream.errors import DomainError
-from resstream.reference.transformer import LAYER, POST, Transformer, TransformerBlock
+from resstream.reference.transformer import (
+    LAYER,
+    POST,
+    AttentionLayer,
+    FeedForward,
+    NormLayer,
+    Transformer,
+    TransformerBlock,
+)
 
 
 def fold_norms(model: Transformer) -> Transformer:
@@ -34,11 +42,24 @@ def fold_norms(model: Transformer) -> Transformer:
 
 
 def _folded(block: TransformerBlock) -> TransformerBlock:
-    attention, mlp, norm, other = block.attention, block.mlp, block.attention_norm, block.mlp_norm
-    W_gate = mlp.W_gate
     return replace(
         block,
-        attention=replace(
+        attention=_folded_attention(block.attention, block.attention_norm),
+        mlp=None if block.mlp is None else _folded_mlp(block.mlp, block.mlp_norm),
+        attention_norm=_bare(block.attention_norm),
+        mlp_norm=_bare(block.mlp_norm),
+    )
+
+
+def _bare(norm: NormLayer | None) -> NormLayer | None:
+    return None if norm is None else replace(norm, gain=None, bias=None)
+
+
+def _folded_attention(attention: AttentionLayer, norm: NormLayer | None) -> AttentionLayer:
+    return (
+        attention
+        if norm is None
+        else replace(
             attention,
             W_Q=_scaled(attention.W_Q, norm.gain, heads=True),
             W_K=_scaled(attention.W_K, norm.gain, heads=True),
@@ -46,16 +67,20 @@ def _folded(block: TransformerBlock) -> TransformerBlock:
             b_Q=_shifted(attention.W_Q, norm.bias, attention.b_Q, heads=True),
             b_K=_shifted(attention.W_K, norm.bias, attention.b_K, heads=True),
             b_V=_shifted(attention.W_V, norm.bias, attention.b_V, heads=True),
-        ),
-        mlp=replace(
-            mlp,
-            W_in=_scaled(mlp.W_in, other.gain),
-            b_in=_shifted(mlp.W_in, other.bias, mlp.b_in),
-            W_gate=None if W_gate is None else _scaled(W_gate, other.gain),
-            b_gate=None if W_gate is None else _shifted(W_gate, other.bias, mlp.b_gate),
-        ),
-        attention_norm=replace(norm, gain=None, bias=None),
-        mlp_norm=replace(other, gain=None, bias=None),
+        )
+    )
+
+
+def _folded_mlp(mlp: FeedForward, norm: NormLayer | None) -> FeedForward:
+    if norm is None:
+        return mlp
+    W_gate = mlp.W_gate
+    return replace(
+        mlp,
+        W_in=_scaled(mlp.W_in, norm.gain),
+        b_in=_shifted(mlp.W_in, norm.bias, mlp.b_in),
+        W_gate=None if W_gate is None else _scaled(W_gate, norm.gain),
+        b_gate=None if W_gate is None else _shifted(W_gate, norm.bias, mlp.b_gate),
     )
 
 
@@ -93,7 +118,8 @@ def centre_writing_weights(model: Transformer) -> Transformer:
     DomainError, as does a pre-LN model without a final norm. Source: TransformerLens, `center_writing_weights`; the
     claim `literature.centred_writers` for one map.
     """
-    readers = [norm for block in model.blocks for norm in (block.attention_norm, block.mlp_norm)]
+    readers = [block.attention_norm for block in model.blocks]
+    readers += [block.mlp_norm for block in model.blocks if block.mlp is not None]
     post = bool(model.blocks) and all(block.layout == POST for block in model.blocks)
     if not post:
         if any(block.layout == POST for block in model.blocks):
@@ -103,7 +129,9 @@ def centre_writing_weights(model: Transformer) -> Transformer:
         readers.append(model.final_norm)
     if model.embedding_norm is not None:
         readers.append(model.embedding_norm)
-    if any(norm.kind != LAYER for norm in readers):
+    if any(norm is None for norm in readers):
+        raise DomainError("model: a sublayer reads the stream without a norm, so its mean is part of it")
+    if any(norm is not None and norm.kind != LAYER for norm in readers):
         raise DomainError("model: RMSNorm sees the mean of the stream, so writing weights cannot be centred")
     blocks = [
         replace(
@@ -111,7 +139,9 @@ def centre_writing_weights(model: Transformer) -> Transformer:
             attention=replace(
                 block.attention, W_O=_centred(block.attention.W_O), b_O=_centred_bias(block.attention.b_O)
             ),
-            mlp=replace(block.mlp, W_out=_centred(block.mlp.W_out), b_out=_centred_bias(block.mlp.b_out)),
+            mlp=None
+            if block.mlp is None
+            else replace(block.mlp, W_out=_centred(block.mlp.W_out), b_out=_centred_bias(block.mlp.b_out)),
         )
         for block in model.blocks
     ]

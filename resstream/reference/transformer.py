@@ -163,15 +163,17 @@ class FeedForward:
 class TransformerBlock:
     """One block: attention, MLP, a norm for each, and where the norms are ("pre", "post" or "parallel").
 
+    An attention-only block has no MLP, and a block without norms none of either.
+
     pre: x + attention(norm x), then x + mlp(norm x). post: norm(x + attention(x)), then norm(x + mlp(x)). parallel:
     x + attention(norm x) + mlp(other norm x). Source: Definition 1 of "The Transformer Block and the Residual Stream";
     the parallel form is that of GPT-J and GPT-NeoX.
     """
 
     attention: AttentionLayer
-    mlp: FeedForward
-    attention_norm: NormLayer
-    mlp_norm: NormLayer
+    mlp: FeedForward | None = None
+    attention_norm: NormLayer | None = None
+    mlp_norm: NormLayer | None = None
     layout: str = PRE
 
     def __post_init__(self) -> None:
@@ -214,10 +216,9 @@ class BlockTrace:
     attention_write: Array
     middle: Array
     """After attention's skip and, in post-LN, its norm. In a parallel block the stream itself."""
-    mlp_input: Array
-    hidden: Array
-    """The MLP's activations: (..., n, w)."""
-    mlp_write: Array
+    hidden: Array | None
+    """The MLP's activations, (..., n, w); None without an MLP, as its write."""
+    mlp_write: Array | None
 
     def head_writes(self, layer: AttentionLayer) -> Array:
         """What each head adds to the stream, biases aside: (..., H, n, d)."""
@@ -276,8 +277,9 @@ class Transformer:
             if getattr(self, name) is not None:
                 require_width(name, getattr(self, name), d, of="embedding has")
         for index, block in enumerate(self.blocks):
-            for name, W in (("W_Q", block.attention.W_Q), ("W_in", block.mlp.W_in)):
-                require_rows(f"blocks[{index}].{name}", W, d, of="embedding has columns")
+            require_rows(f"blocks[{index}].W_Q", block.attention.W_Q, d, of="embedding has columns")
+            if block.mlp is not None:
+                require_rows(f"blocks[{index}].W_in", block.mlp.W_in, d, of="embedding has columns")
 
     def embed(self, tokens: Array) -> dict[str, Array]:
         """The parts of the first state: integers (n,) in 0..V-1 -> "tokens" and, if there are any, "positions" and
@@ -335,21 +337,21 @@ class Transformer:
 
     def _block(self, block: TransformerBlock, x: Array) -> tuple[BlockTrace, Array]:
         post = block.layout == POST
-        read = x if post else block.attention_norm(x)
+        read = x if post else _normed(block.attention_norm, x)
         seen = self._attend(block.attention, read)
         attended = seen["attention_write"]
         middle = x if block.layout == PARALLEL else x + attended
         if post:
-            middle = block.attention_norm(middle)
-        fed = middle if post else block.mlp_norm(middle)
-        hidden = block.mlp.hidden(fed)
-        written = _affine(hidden, block.mlp.W_out, block.mlp.b_out)
-        if block.layout == PARALLEL:
-            after = x + attended + written
-        else:
-            after = block.mlp_norm(middle + written) if post else middle + written
-        rest = {"middle": middle, "mlp_input": fed, "hidden": hidden, "mlp_write": written}
-        return BlockTrace(stream=x, attention_input=read, **seen, **rest), after
+            middle = _normed(block.attention_norm, middle)
+        after = middle + attended if block.layout == PARALLEL else middle
+        hidden = written = None
+        if block.mlp is not None:
+            hidden = block.mlp.hidden(middle if post else _normed(block.mlp_norm, middle))
+            written = _affine(hidden, block.mlp.W_out, block.mlp.b_out)
+            after = after + written
+        if post:
+            after = _normed(block.mlp_norm, after)
+        return BlockTrace(x, read, **seen, middle=middle, hidden=hidden, mlp_write=written), after
 
     def _attend(self, layer: AttentionLayer, x: Array) -> dict[str, Array]:
         n, spread = x.shape[-2], x[..., None, :, :]
@@ -385,6 +387,10 @@ def sum_of(parts: Mapping[str, Array]) -> Array:
     for part in rest:
         first = first + part
     return first
+
+
+def _normed(norm: NormLayer | None, x: Array) -> Array:
+    return x if norm is None else norm(x)
 
 
 def _affine(x: Array, W: Array, b: Array | None) -> Array:

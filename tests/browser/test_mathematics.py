@@ -309,6 +309,6 @@ def test_the_functions_of_the_mathematical_modules_are_compared():
         "compare",
     }
     inner |= {"magnitude", "toNumber", "exactProduct", "exactRowStochastic", "exactDiameter", "exactDobrushin"}
-    inner |= {"valueMap", "normalised"}  # called by those above
+    inner |= {"valueMap", "normalised", "broadcast", "relativeMargin"}  # called by those above
     missing = [name for name in pages.exported(pages.MATHEMATICS) if f"lab.{name}" not in text and name not in inner]
     assert missing == []

@@ -10,7 +10,7 @@ import pytest
 
 os.environ["HF_HUB_OFFLINE"] = "1"
 
-COMMAND = "pip install -e '.[test-models]' && pytest tests/models"
+COMMAND = "pip install -e '.[test-models,lens]' && pytest tests/models"
 
 
 def package(name: str) -> ModuleType:

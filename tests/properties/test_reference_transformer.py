@@ -59,6 +59,7 @@ def made(
     alibi: bool = False,
     unembedding: bool = True,
     prediction_head: bool = False,
+    bare: bool = False,
     seed: int = 0,
 ) -> Transformer:
     """A model with every weight, gain and bias that its layout allows, entries of `number`."""
@@ -80,13 +81,17 @@ def made(
         )
         gate: dict[str, Any] = {"W_gate": draw(D, WIDTH), "b_gate": draw(1, WIDTH)} if gated else {}
         mlp = FeedForward(draw(D, WIDTH), draw(WIDTH, D), activation, draw(1, WIDTH), draw(1, D), **gate)
-        blocks.append(TransformerBlock(attention, mlp, norm(), norm(), layout))
+        if bare:  # no MLP, no norms, no biases but those of queries and keys
+            attention = replace(attention, b_V=None, b_O=None)
+            blocks.append(TransformerBlock(attention))
+        else:
+            blocks.append(TransformerBlock(attention, mlp, norm(), norm(), layout))
     return Transformer(
         draw(SYMBOLS, D),
         blocks,
-        None if layout == POST else norm(),
+        None if layout == POST or bare else norm(),
         draw(D, SYMBOLS) if unembedding else None,
-        draw(1, SYMBOLS) if unembedding else None,
+        draw(1, SYMBOLS) if unembedding and not bare else None,
         position_embedding=None if rotary or alibi else draw(9, D),
         segment=draw(1, D) if layout == POST else None,
         embedding_norm=norm() if layout == POST or alibi else None,
@@ -106,6 +111,7 @@ CASES: dict[str, dict[str, Any]] = {
     "bert": {"layout": POST, "unembedding": False},
     "bert with a head": {"layout": POST, "prediction_head": True},
     "relu": {"activation": "relu"},
+    "attention only": {"bare": True, "rotary": ADJACENT},
 }
 
 TOKENS = np.array([3, 0, 6, 3])
@@ -133,7 +139,7 @@ def test_balls_hold_the_floats(name: str) -> None:
 def test_six_sums_sum(name: str) -> None:
     model = made(**CASES[name])
     sums = six_sums(model, model.forward(TOKENS))
-    assert len({s.name for s in sums}) == 6
+    assert len({s.name for s in sums}) == (5 if name == "attention only" else 6)
     for found in sums:
         assert len(found.parts) > 1
         assert found.gap.item() <= ROUNDING * found.scale.item(), found.name
@@ -146,7 +152,7 @@ def test_a_part_or_the_constant_that_is_missing_shows(name: str) -> None:
         largest = max(found.parts, key=lambda key: np.abs(found.parts[key]).max())
         rest = {key: part for key, part in found.parts.items() if key != largest}
         assert Sum(found.name, rest, found.constant, found.whole).gap.item() > 1e-6
-        if found.name != "logit lens":
+        if found.name != "logit lens" and name != "attention only":
             assert np.abs(found.constant).max() > 0
 
 
@@ -199,8 +205,8 @@ FOLDINGS = [fold_norms, fold_value_biases, centre_writing_weights]
 @pytest.mark.parametrize("name", CASES)
 def test_foldings_leave_the_logits(name: str, folding: Any) -> None:
     model = made(**CASES[name])
-    post, rms = name.startswith("bert"), name == "llama"
-    if (folding is fold_norms and post) or (folding is centre_writing_weights and rms):
+    post, uncentred = name.startswith("bert"), name in ("llama", "attention only")
+    if (folding is fold_norms and post) or (folding is centre_writing_weights and uncentred):
         with pytest.raises(DomainError):
             folding(model)
         return

@@ -6,6 +6,7 @@ import { cloudDefaults, cloudRoom, saneCloud } from "./cloud.js";
 import { button, forgetColours, whenQuiet } from "./dom.js";
 import { decode, encode, parts } from "./fragment.js";
 import { INDUCTION, inductionRoom, saneInduction } from "./induction.js";
+import { NORMS_STATE, normsRoom, saneNorms } from "./norms.js";
 
 /** @typedef {{ set: (state: any) => void, redraw: () => void, stop?: () => void }} Room */
 /**
@@ -42,6 +43,11 @@ function openLaboratory() {
       sane: saneInduction,
       build: (root, state, changed) =>
         inductionRoom(root, { state, data: data("induction-data"), changed, link: (now) => addressOf("induction", now) }),
+    },
+    norms: {
+      defaults: NORMS_STATE,
+      sane: saneNorms,
+      build: (root, state, changed) => normsRoom(root, { state, changed, link: (now) => addressOf("norms", now) }),
     },
   };
   /** @type {Record<string, Room>} */

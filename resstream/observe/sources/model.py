@@ -40,8 +40,17 @@ class Model:
     tokenize: Tokenizer | None = None
 
 
-def build(config: Any, tensors: Mapping[str, Any], name: str, tokenize: Tokenizer | None = None) -> Model:
+def build(
+    config: Any,
+    tensors: Mapping[str, Any],
+    name: str,
+    tokenize: Tokenizer | None = None,
+    *,
+    complete: bool = True,
+) -> Model:
     """The model of a configuration (a table with a `model_type`) and of named tensors.
+
+    complete: whether every tensor must have its place; a wrapper may hold the same one under several names.
 
     Unknown families, settings that are not implemented, and tensors that are missing, misshapen or left over raise
     WeightsError.
@@ -55,7 +64,8 @@ def build(config: Any, tensors: Mapping[str, Any], name: str, tokenize: Tokenize
     weights = Tensors(tensors, reader.PREFIXES)
     try:
         transformer = reader.transformer(Settings(config), weights)
-        weights.finish(reader.WITHOUT)
+        if complete:
+            weights.finish(reader.WITHOUT)
     except ValueError as error:
         raise WeightsError(f"{name} ({family}): {error}") from None
     return Model(name, family, transformer, tokenize)

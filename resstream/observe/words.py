@@ -1,0 +1,161 @@
+"""An observation in sentences and rows, which screen, page and documents share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from resstream.observe.observation import Observation
+from resstream.observe.table import Line
+
+BOUND_COLUMNS = ("claim", "at", "places", "met", "violated", "lhs/rhs: median", "least", "most", "vacuous")
+HEAD_COLUMNS = (
+    "head", "tau", "1 - min A_i1", "score range", "entropy", "||W_OV||", "tau ||W_OV||", "copying", "composes with",
+    "score", "logit",
+)  # fmt: skip
+SUM_COLUMNS = ("sum", "parts", "constant up to", "parts + constant - whole", "of terms up to")
+COLLAPSE_COLUMNS = ("bound", "on", "after", "promised (median)", "left (median)", "foreseen: median", "most")
+
+
+def headline(found: Observation) -> str:
+    """What was looked at, in one sentence."""
+    many = f"{len(found.tokens)} prompts of {min(found.tokens)} to {max(found.tokens)} tokens"
+    one = f"1 prompt of {found.tokens[0]} tokens"
+    sampled = f", at most {found.sampled} places of each claim" if found.sampled else ""
+    return (
+        f"{found.name} ({found.source}): {found.layers} layers of {found.heads} heads, "
+        f"{'causal' if found.causal else 'not causal'}; {one if len(found.tokens) == 1 else many}{sampled}."
+    )
+
+
+def verdict(found: Observation) -> str:
+    """How many claims, and what became of them."""
+    places = sum(line.instances for line in found.lines)
+    parts = [
+        f"{len(found.lines)} claims at {places:,} places",
+        f"{len(found.not_applicable)} do not speak of this model",
+        f"{sum(line.certified for line in found.lines):,} places certified exactly",
+    ]
+    bad = found.violated
+    parts.append(f"VIOLATED, certified: {', '.join(bad)}" if bad else "none violated")
+    undecided = sum(line.undecided for line in found.lines)
+    if undecided:
+        parts.append(f"{undecided} undecided by the judge")
+    parts += [f"{line.id}: {line.error}" for line in found.lines if line.error]
+    return "; ".join(parts) + "."
+
+
+def differences(found: Observation) -> str:
+    """How far our forward pass is from the model's own; empty where there is no other."""
+    if not found.notes:
+        return ""
+    each = ", ".join(f"{kind} {value:.1e}" for kind, value in found.notes.items())
+    return f"Our forward pass beside the model's own, largest difference over the largest entry: {each}."
+
+
+def bounds(found: Observation) -> list[Line]:
+    """The claims that state an inequality, those that say nothing last."""
+    return [line for line in found.lines if line.is_bound or line.met == 0]
+
+
+def identities(found: Observation) -> list[Line]:
+    """The claims that state equalities alone."""
+    return [line for line in found.lines if not line.is_bound and line.met > 0]
+
+
+def identity_sentence(found: Observation) -> str:
+    """What became of the equalities."""
+    lines = identities(found)
+    if not lines:
+        return ""
+    places = sum(line.instances for line in lines)
+    certified = sum(line.certified for line in lines)
+    return (
+        f"{len(lines)} identities at {places:,} places: both sides agree in float64 to a billionth of their largest "
+        f"entry wherever the judge was not asked; {certified:,} certified."
+    )
+
+
+def bound_row(line: Line) -> list[str]:
+    """The cells of `BOUND_COLUMNS`."""
+    values = line.tightness
+    ratios = [f"{value:.3g}" for value in (np.median(values), values[0], values[-1])] if len(values) else ["", "", ""]
+    met = f"{line.met:,}" if line.assumes else "all"
+    vacuous = "" if line.vacuous is None else f"{line.vacuous:.0%}"
+    if line.met == 0:
+        met, vacuous = "none", "100%"
+    return [line.id, line.unit, f"{line.instances:,}", met, str(len(line.violated)), *ratios, vacuous]
+
+
+def head_cells(found: Observation) -> list[list[str]]:
+    """The cells of `HEAD_COLUMNS`, one row a head."""
+    return [
+        [
+            f"{row.layer}.{row.head}",
+            f"{row.tau:.3f}",
+            f"{row.first:.3f}",
+            _number(row.score_range, ".1f"),
+            f"{row.entropy:.2f}",
+            _number(row.ov_norm, ".2f"),
+            _number(row.tau_ov, ".2f"),
+            _number(row.copying, "+.2f"),
+            row.composes_with,
+            _number(row.composition, ".3f"),
+            _number(row.logit, "+.2f"),
+        ]
+        for row in found.head_rows
+    ]
+
+
+def _number(value: float | None, form: str) -> str:
+    return "" if value is None else format(value, form)
+
+
+def sum_cells(found: Observation) -> list[list[str]]:
+    """The cells of `SUM_COLUMNS`, the worst prompt of each sum."""
+    rows = []
+    for name in dict.fromkeys(row.name for row in found.sums):
+        worst = max((row for row in found.sums if row.name == name), key=lambda row: row.gap / row.scale)
+        cells = [name, f"{worst.parts:,}", f"{worst.constant:.3g}", f"{worst.gap:.1e}", f"{worst.scale:.3g}"]
+        rows.append(cells)
+    return rows
+
+
+def collapse_cells(rows: Sequence[dict[str, object]]) -> list[list[str]]:
+    """The cells of `COLLAPSE_COLUMNS` of a summary."""
+    return [
+        [
+            str(row["bound"]),
+            str(row["of"]),
+            f"{row['depth']} layers",
+            _share(row["bound median"]),
+            _share(row["left median"]),
+            _share(row["foreseen median"]),
+            _share(row["foreseen largest"]),
+        ]
+        for row in rows
+    ]
+
+
+def _share(value: object) -> str:
+    return f"{value:.3g}" if isinstance(value, float) else ""
+
+
+def head_sentence(found: Observation) -> str:
+    """What the heads say of the theorems' hypotheses."""
+    rows = found.head_rows
+    taus = np.array([row.tau for row in rows])
+    words = [
+        f"tau of the patterns: median {np.median(taus):.3f}, above 0.9 in {(taus > 0.9).sum()} of {len(taus)} heads"
+    ]
+    ranges = np.array([row.score_range for row in rows if row.score_range is not None])
+    if len(ranges):
+        words.append(
+            f"score ranges {ranges.min():.3g} to {ranges.max():.3g}, so 1 - exp(-r) is {1 - np.exp(-ranges.min()):.6f} "
+            "or more"
+        )
+    products = np.array([row.tau_ov for row in rows if row.tau_ov is not None])
+    if len(products):
+        words.append(f"tau ||W_OV|| above 1 in {(products > 1).sum()} of {len(products)} heads")
+    return "; ".join(words) + "."

@@ -1,0 +1,369 @@
+"""Observing a model: every place is looked at, what is planted is found, what is broken is refused."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from rich.console import Console
+from typer.testing import CliRunner
+
+import resstream.observe
+from resstream import claims
+from resstream.arithmetic import exact
+from resstream.claim import at_most, claim
+from resstream.cli import app
+from resstream.domains import Matrix, NonConstant, RowStochastic
+from resstream.errors import ResstreamError, WeightsError
+from resstream.observe import Observation, observe
+from resstream.observe.collapse import (
+    CARRIED,
+    FIRST,
+    PRODUCT_OF_TAUS,
+    SPEAKS_OF,
+    TAU_OF_PRODUCT,
+    collapses,
+    summary,
+)
+from resstream.observe.page import page
+from resstream.observe.sources import see
+from resstream.observe.sources.request import Request, read_prompts
+from resstream.reference import diameter, dobrushin, row_norms
+
+LAYERS, HEADS, N, D, WIDTH = 3, 2, 6, 5, 2
+FEW = ["contraction.diameter", "contraction.scores", "contraction.causal", "layernorm.invariant", "skip.stack_sum"]
+
+
+def table(causal: bool = False, seed: int = 0) -> dict[str, Any]:
+    """Activations of a model that was never trained, by their documented names, in float32."""
+    rng = np.random.default_rng(seed)
+    found: dict[str, Any] = {"final": rng.standard_normal((N, D))}
+    for layer in range(LAYERS):
+        weights = np.exp(rng.standard_normal((HEADS, N, N))) * (np.tri(N) if causal else 1)
+        found[f"layers.{layer}.pattern"] = weights / weights.sum(-1, keepdims=True)
+        for name in ("read", "stream"):
+            found[f"layers.{layer}.{name}"] = rng.standard_normal((N, D))
+        found[f"layers.{layer}.scores"] = rng.standard_normal((HEADS, N, N))
+        for name in ("W_Q", "W_K", "W_V"):
+            found[f"layers.{layer}.{name}"] = rng.standard_normal((HEADS, D, WIDTH))
+        found[f"layers.{layer}.W_O"] = rng.standard_normal((HEADS, WIDTH, D))
+    return {name: array.astype(np.float32) for name, array in found.items()}
+
+
+@pytest.fixture(scope="module")
+def trained() -> Observation:
+    """The shipped model of two layers, on a few claims."""
+    return observe("shipped:two_layers", claims=FEW)
+
+
+def test_every_place_is_looked_at(trained: Observation) -> None:
+    assert (trained.layers, trained.heads, trained.causal, list(trained.tokens)) == (2, 2, True, [48] * 3)
+    diameters = trained.line("contraction.diameter")
+    assert len({str(place.site) for place in diameters.places}) == len(diameters.places) == 3 * 2 * 2 * 3
+    assert trained.line("layernorm.invariant").instances == 3 * 3 * 48
+    assert trained.line("skip.stack_sum").met == 0  # tau times the norm of W_OV is above 1 in every chain
+    assert trained.line("contraction.diameter").vacuous == 1.0
+    with pytest.raises(ResstreamError, match="has no mask"):
+        trained.line("contraction.scores")
+    with pytest.raises(ResstreamError, match="was not asked for"):
+        trained.line("contraction.cubic")
+
+
+def test_values_are_those_of_the_reference() -> None:
+    arrays = table()
+    found = observe(arrays, claims=["contraction.diameter"])
+    A = arrays["layers.1.pattern"][1].astype(float)
+    X = arrays["layers.1.read"].astype(float)
+    A /= A.sum(-1, keepdims=True)
+    place = next(p for p in found.lines[0].places if str(p.site) == "prompt 0, layer 1, head 1, l2")
+    expected = diameter(A @ X).item() / (dobrushin(A).item() * diameter(X).item())
+    assert place.tightness == pytest.approx(expected, rel=1e-12)
+    row = next(row for row in found.head_rows if (row.layer, row.head) == (1, 1))
+    assert row.tau == pytest.approx(dobrushin(A).item(), rel=1e-12)
+    assert row.first == pytest.approx(1 - A[:, 0].min(), rel=1e-12)
+    W = arrays["layers.1.W_V"][1].astype(float) @ arrays["layers.1.W_O"][1].astype(float)
+    assert row.ov_norm == pytest.approx(np.linalg.norm(W, 2), rel=1e-12)
+    assert next(depth.norm for depth in found.depths) == pytest.approx(
+        row_norms(arrays["layers.0.stream"].astype(float)).mean(), rel=1e-12
+    )
+
+
+def test_entropy_and_composition_are_what_they_say() -> None:
+    arrays = table()
+    arrays["layers.0.pattern"] = np.full((HEADS, N, N), 1 / N)
+    arrays["layers.1.pattern"] = np.tile(np.eye(N), (HEADS, 1, 1))
+    rows = observe(arrays, claims=["contraction.diameter"]).head_rows
+    assert rows[0].entropy == pytest.approx(1)
+    assert (rows[0].tau, rows[2].tau, rows[2].entropy) == (pytest.approx(0, abs=1e-15), 1, 0)
+    assert rows[0].composes_with == ""
+    from resstream.reference import composition_score
+
+    W_OV = [arrays["layers.0.W_V"][h].astype(float) @ arrays["layers.0.W_O"][h] for h in range(HEADS)]
+    readers = [arrays[f"layers.1.{name}"][0].astype(float) for name in ("W_Q", "W_K", "W_V")]
+    best = max(composition_score(W, reader).item() for W in W_OV for reader in readers)
+    assert rows[2].composition == pytest.approx(best, rel=1e-9)
+
+
+def planted() -> list[Any]:
+    """Claims of one's own, two of which are false; made here, so that pytest does not take them for tests."""
+
+    @claim("planted.tau", over={"A": RowStochastic("n")})
+    def tau_is_small(A: Any) -> Any:
+        """Planted and false: tau <= 1/100."""
+        return at_most(dobrushin(A), exact(1, 100))
+
+    @claim("planted.norm", over={"x": NonConstant("d")})
+    def rows_are_small(x: Any) -> Any:
+        """Planted and false: rows of the stream have a norm of at most 1/100."""
+        return at_most(row_norms(x), exact(1, 100))
+
+    @claim("planted.drawn", over={"X": Matrix("n", "d"), "Z": Matrix("n", "d")})
+    def no_such_object(X: Any, Z: Any) -> Any:
+        """A statement of two clouds, of which a model has one."""
+        return at_most(diameter(X + Z), diameter(X) + diameter(Z))
+
+    return [tau_is_small, rows_are_small, no_such_object]
+
+
+def test_claims_of_ones_own_are_looked_at_and_what_is_false_shows() -> None:
+    found = observe(table(), claims=planted())
+    assert sum(place.suspects for place in found.line("planted.tau").places) == LAYERS * HEADS
+    assert sum(place.suspects for place in found.line("planted.norm").places) == (LAYERS + 1) * N
+    assert "Z is no object" in found.not_applicable["planted.drawn"]
+
+
+def test_true_claims_of_the_library_have_no_suspects() -> None:
+    found = observe(table(causal=True))
+    assert len(found.lines) > 60
+    assert {line.id: line.error for line in found.lines if line.error} == {}
+    assert [line.id for line in found.lines if sum(place.suspects for place in line.places)] == []
+    assert set(found.not_applicable) | {line.id for line in found.lines} == {
+        one.id for one in claims.matching([]) if one.expect == "holds"
+    }
+
+
+def test_the_same_with_two_processes() -> None:
+    one, two = (observe(table(), claims=FEW, workers=workers).json() for workers in (1, 2))
+    for found in (one, two):
+        del found["seconds"]
+        for line in found["claims"]:
+            del line["seconds"]
+    assert one == two
+
+
+def test_layers_and_samples_are_taken() -> None:
+    arrays = table()
+    found = observe(arrays, claims=["contraction.diameter"], layers=[1])
+    assert {place.site.layer for place in found.lines[0].places} == {1} == {row.layer for row in found.head_rows}
+    sampled = observe(arrays, claims=["contraction.diameter"], sample=4, seed=3).lines[0].places
+    assert len(sampled) == 4
+    other = observe(arrays, claims=["contraction.diameter"], sample=4, seed=4).lines[0].places
+    assert [str(place.site) for place in sampled] != [str(place.site) for place in other]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"layers": [3]}, "layers: expected some of 0..2"),
+        ({"layers": []}, "layers"),
+        ({"sample": 0}, "sample: expected at least 1"),
+        ({"certify": -1}, "certify"),
+        ({"workers": 0}, "workers"),
+        ({"claims": ["no.such"]}, "no.such"),
+        ({"claims": [3]}, "claims"),
+        ({"prompts": ["text"]}, "prompts of their own"),
+    ],
+)
+def test_bad_arguments_are_refused(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(ResstreamError, match=message):
+        observe(table(), **arguments)
+
+
+@pytest.mark.parametrize("source", [3, None, [1, 2], "no/such/folder", "no.npz", "shipped:nothing"])
+def test_no_source_is_refused(source: Any) -> None:
+    with pytest.raises(ResstreamError):
+        observe(source)
+
+
+def test_collapse_bounds_hold() -> None:
+    for causal in (True, False):
+        found = collapses(see(table(causal), Request()))
+        assert len(found) == LAYERS * (HEADS + 1)
+        for one in found:
+            assert all(left >= 0 for left in one.left.values())
+            for bound, quantities in SPEAKS_OF.items():
+                if bound in one.bounds:
+                    assert one.left[quantities[0]] <= one.bounds[bound] * (1 + 1e-9)
+            assert one.bounds[TAU_OF_PRODUCT] <= one.bounds[PRODUCT_OF_TAUS] * (1 + 1e-12)
+            assert (FIRST in one.bounds) == (CARRIED in one.bounds) == causal
+            if causal:
+                assert one.bounds[FIRST] == pytest.approx(one.bounds[PRODUCT_OF_TAUS], rel=1e-9)
+        rows = summary(found)
+        assert len(rows) == (6 if causal else 4)
+        assert all(row["violated"] == 0 and row["chains"] == HEADS + 1 for row in rows)
+
+
+# ---- sources ----------------------------------------------------------------
+
+
+def test_the_shipped_model_says_the_same_as_a_transformer() -> None:
+    from importlib.resources import as_file, files
+
+    from resstream.induction.weights import load_model
+    from resstream.observe.sources.shipped import as_transformer
+
+    tokens = np.arange(20) % 7
+    for name in ("two_layers", "one_layer"):
+        with as_file(files("resstream.induction") / "data" / f"{name}.npz") as path:
+            model = load_model(path)[0]
+        logits = as_transformer(model).forward(tokens).logits
+        assert logits is not None
+        assert np.abs(logits - model.forward(tokens).logits).max() <= 1e-12 * np.abs(logits).max()
+
+
+@pytest.mark.parametrize("suffix", ["npz", "table"])
+def test_saved_activations_are_seen_as_they_are(suffix: str, tmp_path: Path) -> None:
+    arrays = {f"prompts.{p}.{k}": v for p in (0, 1) for k, v in table(seed=p).items() if ".W_" not in k}
+    arrays |= {k: v for k, v in table().items() if ".W_" in k}
+    source: Any = arrays
+    if suffix == "npz":
+        source = tmp_path / "saved.npz"
+        np.savez(source, **arrays)
+    seen = see(str(source) if suffix == "npz" else source, Request())
+    assert (len(seen.prompts), seen.layers, seen.heads) == (2, LAYERS, HEADS)
+    assert (seen.prompts[1].layers[2].pattern == arrays["prompts.1.layers.2.pattern"]).all()
+    assert seen.weights[1].attention is not None
+    assert len(seen.prompts[0].states or []) == LAYERS + 1
+
+
+def changed(**changes: Any) -> dict[str, Any]:
+    found = {**table(), **{name.replace("__", "."): value for name, value in changes.items()}}
+    return {name: value for name, value in found.items() if value is not None}
+
+
+@pytest.mark.parametrize(
+    ("arrays", "message"),
+    [
+        ({}, "got no pattern"),
+        ({"pattern": np.ones((1, 2, 2))}, "is no name of an activation"),
+        (changed(layers__1__pattern=None), "layer 1: expected a pattern"),
+        (changed(layers__4__pattern=np.ones((2, 6, 6)) / 6), "expected layers 0, 1"),
+        (changed(layers__0__pattern=np.ones((2, 6, 5)) / 6), "rows, not 5"),
+        (changed(layers__0__pattern=-np.ones((2, 6, 6))), "nonnegative"),
+        (changed(layers__0__pattern=np.full((2, 6, 6), np.nan)), "NaN"),
+        (changed(layers__0__pattern=np.ones((2, 6, 6))), r"row \d of head \d sums to 6"),
+        (changed(layers__0__read=np.ones((4, 5))), "read has 4 rows"),
+        (changed(layers__0__read=np.ones(5)), "expected 2 axes"),
+        (changed(layers__0__read=np.array(["a", "b"])), "real numbers"),
+        (changed(layers__0__read=np.ones((6, 5), dtype=complex)), "real numbers"),
+        (changed(layers__0__W_O=None), "together"),
+    ],
+)
+def test_broken_activations_are_refused(arrays: dict[str, Any], message: str) -> None:
+    with pytest.raises(ResstreamError, match=message):
+        observe(arrays, claims=["contraction.diameter"])
+
+
+def test_a_pickle_in_an_npz_is_not_run(tmp_path: Path) -> None:
+    class Trap:
+        def __reduce__(self) -> tuple[Any, ...]:
+            return (Path.touch, (tmp_path / "sprung",))
+
+    np.savez(tmp_path / "trap.npz", final=np.array([Trap()], dtype=object))
+    (tmp_path / "pure.npz").write_bytes(pickle.dumps(Trap()))
+    for name in ("trap.npz", "pure.npz"):
+        with pytest.raises(WeightsError, match="without pickle"):
+            observe(tmp_path / name)
+    assert not (tmp_path / "sprung").exists()
+
+
+def test_prompts_are_read_from_texts_and_lists(tmp_path: Path) -> None:
+    file = tmp_path / "prompts"
+    file.write_text("one\n\ntwo words\n")
+    assert read_prompts(file) == ["one", "two words"]
+    file.write_text('["text", [3, 4]]')
+    assert read_prompts(file) == ["text", [3, 4]]
+    found = observe("shipped:one_layer", [[1, 2, 3, 1], [5, 6]], claims=["contraction.causal"])
+    assert list(found.tokens) == [4, 2]
+    for broken in ("", "[", "[[]]", "[[1.5]]", "[]", "[true]"):
+        file.write_text(broken)
+        with pytest.raises(ResstreamError, match="--prompts"):
+            read_prompts(file)
+    with pytest.raises(ResstreamError, match="--prompts"):
+        read_prompts(tmp_path / "missing")
+
+
+@pytest.mark.parametrize(
+    ("prompt", "message"),
+    [
+        ("a text", "came without a tokenizer"),
+        ([1.5], "whole numbers"),
+        ([], "expected 1 to"),
+        ([999], "expected 0..255"),
+    ],
+)
+def test_bad_prompts_are_refused(prompt: Any, message: str) -> None:
+    with pytest.raises(ResstreamError, match=message):
+        observe("shipped:one_layer", [prompt])
+
+
+def test_a_missing_package_says_how_it_comes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "safetensors", None)
+    (tmp_path / "saved.safetensors").write_bytes(b"")
+    with pytest.raises(ResstreamError, match=r"pip install 'resstream\[models\]'"):
+        observe(tmp_path / "saved.safetensors")
+
+
+# ---- what is shown ----------------------------------------------------------
+
+
+def test_the_package_is_the_function() -> None:
+    assert isinstance(resstream.observe(table(), claims=["contraction.diameter"]), Observation)
+
+
+def test_it_reads_on_a_terminal_and_as_a_page(trained: Observation) -> None:
+    console = Console(width=160, record=True, file=sys.stderr)
+    console.print(trained)
+    text = console.export_text()
+    for expected in (
+        "contraction.diameter",
+        "100%",
+        "two_layers (shipped induction model): 2 layers of 2 heads",
+        "none",
+    ):
+        assert expected in text
+    html = page(trained)
+    assert html.count('<figure class="heatmap"') == 9
+    assert html.count('<figure class="lines"') >= 3
+    assert "<script" not in html
+    assert "http" not in html.replace('xmlns="http', "")
+
+
+def test_hostile_names_are_escaped_in_the_page() -> None:
+    @claim("planted.script", over={"A": RowStochastic("n")})
+    def hostile(A: Any) -> Any:
+        """<script>alert(1)</script>"""
+        return at_most(dobrushin(A), 1)
+
+    assert "<script" not in page(observe(table(), claims=[hostile]))
+
+
+def test_the_command_prints_writes_and_exits(tmp_path: Path) -> None:
+    runner = CliRunner()
+    file, out = tmp_path / "saved.npz", tmp_path / "page.html"
+    np.savez(file, **table())
+    few = ["--claims", "contraction.diameter", "--workers", "1"]
+    done = runner.invoke(app, ["observe", str(file), *few, "--html", str(out), "--layers", "0,1-2"])
+    assert done.exit_code == 0, done.output
+    assert "contraction.diameter" in done.output
+    assert out.read_text().startswith("<!doctype html>")
+    found = json.loads(runner.invoke(app, ["observe", str(file), *few, "--json", "--sample", "2"]).stdout)
+    assert (found["layers"], len(found["claims"][0]["places"]), len(found["by head"])) == (3, 2, 6)
+    for bad in (["--layers", "x"], ["--layers", "9"], ["--html", str(tmp_path / "no" / "page.html")]):
+        refused = runner.invoke(app, ["observe", str(file), *few, *bad])
+        assert isinstance(refused.exception, ResstreamError)
