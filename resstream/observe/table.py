@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from resstream.arithmetic import FLOAT64, Array, Exact
-from resstream.claim import Claim, Relation, float_margin
+from resstream.claim import Claim, Comparison
 from resstream.errors import ResstreamError
 from resstream.observe.bind import Binding, NotApplicable, Site
 from resstream.observe.seen import Activations
@@ -159,12 +159,12 @@ def _place(claim: Claim, site: Site, objects: dict[str, Any]) -> Place:
     count = max(batches, default=1)
     met = np.ones(count, dtype=bool)
     for relation in claim.hypotheses(objects) if claim.assuming else ():
-        met &= ~(float_margin(relation, count).relative < SUSPECT)
+        met &= ~(relation.margin(count).relative < SUSPECT)
     suspects, largest, bound = np.zeros(count, dtype=bool), np.full(count, -np.inf), -np.inf
     for relation in claim.conclude(objects):
         lhs, rhs = _sides(relation, count)
         scale = np.abs(lhs).max(-1) + np.abs(rhs).max(-1)
-        if relation.kind == "==":
+        if relation.is_equality:
             suspects |= ~(np.abs(rhs - lhs).max(-1) <= EQUAL * (1 + scale))
             continue
         suspects |= ~((rhs - lhs).min(-1) >= SUSPECT * scale)
@@ -182,7 +182,7 @@ def _place(claim: Claim, site: Site, objects: dict[str, Any]) -> Place:
     return Place(site, count, int(met.sum()), tightness, vacuous, int(suspects.sum()))
 
 
-def _sides(relation: Relation, count: int) -> tuple[Array, Array]:
+def _sides(relation: Comparison, count: int) -> tuple[Array, Array]:
     """Both sides as (count, entries)."""
     sides = []
     for side in np.broadcast_arrays(*(_floats(side) for side in (relation.lhs, relation.rhs))):

@@ -6,11 +6,14 @@ and epsilon stands inside the root. `epsilon=0` is the mathematicians' norm; a c
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from resstream.arithmetic import Array, Exact, absolute, amax, amin, eye, frozen, mean, square
 from resstream.errors import ShapeError
 from resstream.reference.checks import (
+    certainly,
     in_range,
     refuse_where,
     require_batch,
@@ -87,7 +90,7 @@ def layer_norm_scale(name: str, x: Array, epsilon: Epsilon = 0) -> Array:
     epsilon = require_epsilon("epsilon", epsilon, x)
     if values_matter(x):
         # Not the variance: the mean of equal floats may be rounded, and leaves a variance that is not quite zero.
-        constant = (amax(frozen(x)) == amin(frozen(x))) & _vanishes(epsilon)
+        constant = certainly(amax(frozen(x)) - amin(frozen(x)), _is_zero) & _vanishes(epsilon)
         refuse_where(constant[..., 0], f"{name}: row {{at}} is constant, so LayerNorm with epsilon 0 is not defined")
     return root_of_squares(_mean_square, centre(x), axes=1, epsilon=epsilon)
 
@@ -100,9 +103,13 @@ def rms_norm_scale(x: Array, epsilon: Epsilon = 0) -> Array:
     x = require_matrix("x", x)
     epsilon = require_epsilon("epsilon", epsilon, x)
     if values_matter(x):
-        zero = (amax(absolute(frozen(x))) == 0) & _vanishes(epsilon)
+        zero = certainly(amax(absolute(frozen(x))), _is_zero) & _vanishes(epsilon)
         refuse_where(zero[..., 0], "x: row {at} is zero, so RMSNorm with epsilon 0 is not defined")
     return root_of_squares(_mean_square, x, axes=1, epsilon=epsilon)
+
+
+def _is_zero(entry: Any) -> bool:
+    return entry == 0
 
 
 def _mean_square(x: Array) -> Array:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from resstream import claims
 from resstream.arithmetic import FLOAT64
-from resstream.claim import Raw
+from resstream.claim import Instance
 from resstream.falsify import judge
 from resstream.falsify.expressions import FUNCTIONS, side
 from resstream.falsify.replay import replay
@@ -78,7 +78,7 @@ def sides(claim, drawn):
     sizes = {name: {"d": drawn["d"]}.get(name, drawn["n"]) for name in claim.size_ranges()}
     options = {"norm.kind": drawn["norm"], "norm.basis": "standard"} if "norm" in claim.over else {}
     with FLOAT64.working():
-        (relation,) = claim.conclude(claim.build(Raw(sizes, options, raw)))
+        (relation,) = claim.conclude(claim.build(Instance(sizes, options, raw)))
     return relation.stated
 
 
