@@ -20,7 +20,17 @@ import pytest
 
 from resstream import reference
 from resstream.errors import ResstreamError
-from resstream.reference import activations, attention_only, normalisation, norms, spectrum
+from resstream.reference import (
+    activations,
+    attention_only,
+    decomposition,
+    folding,
+    normalisation,
+    norms,
+    positions,
+    spectrum,
+    transformer,
+)
 from resstream.reference.rotary import rotation
 
 NO_CALLS = {
@@ -59,7 +69,10 @@ X, SQUARE, ROW = some(3, 2), some(3, 3), some(1, 3)
 STOCHASTIC = np.array([[0.5, 0.25, 0.25], [0, 1.0, 0], [0.125, 0.375, 0.5]])
 CAUSAL = np.array([[1.0, 0, 0], [0.5, 0.5, 0], [0.25, 0.25, 0.5]])
 ONE = np.array([[2.0]])
-HEAD = reference.Head(some(2, 2), some(2, 2), some(2, 4), some(4, 2), some(1, 2), some(1, 2))
+HEAD_WEIGHTS = {
+    "W_Q": some(2, 2), "W_K": some(2, 2), "W_V": some(2, 4), "W_O": some(4, 2), "b_Q": some(1, 2), "b_K": some(1, 2)
+}  # fmt: skip
+HEAD = reference.Head(**HEAD_WEIGHTS)
 MLP = reference.MLP(some(2, 5), some(1, 5), some(5, 2), some(1, 2))
 BLOCK = reference.Block([HEAD], MLP)
 MODEL = {
@@ -75,8 +88,32 @@ LINEAR = some(2, 2)
 
 
 def layer(x: np.ndarray) -> np.ndarray:
-    return x @ LINEAR
+    return x / 2
 
+
+NORM_LAYER = transformer.NormLayer("layer", some(1, 4), some(1, 4), 0.5)
+ATTENTION = {
+    "W_Q": some(2, 4, 2), "W_K": some(1, 4, 2), "W_V": some(1, 4, 3), "W_O": some(2, 3, 4),
+    "b_Q": some(2, 1, 2), "b_K": some(1, 1, 2), "b_V": some(1, 1, 3), "b_O": some(1, 4),
+}  # fmt: skip
+FEED = {
+    "W_in": some(4, 6), "W_out": some(6, 4), "activation": "silu", "b_in": some(1, 6), "b_out": some(1, 4),
+    "W_gate": some(4, 6), "b_gate": some(1, 6),
+}  # fmt: skip
+PARTS = {
+    "attention": transformer.AttentionLayer(**ATTENTION), "mlp": transformer.FeedForward(**FEED),
+    "attention_norm": NORM_LAYER, "mlp_norm": NORM_LAYER, "layout": "pre",
+}  # fmt: skip
+PREDICTION = {"W": some(4, 4), "b": some(1, 4), "norm": NORM_LAYER, "activation": "gelu"}
+WHOLE = {
+    "embedding": some(5, 4), "blocks": [transformer.TransformerBlock(**PARTS)], "final_norm": NORM_LAYER,
+    "unembedding": some(4, 5), "output_bias": some(1, 5), "position_embedding": some(7, 4), "segment": some(1, 4),
+    "embedding_norm": NORM_LAYER, "rotary": positions.RotaryPositions(2), "alibi": some(2, 1, 1),
+    "prediction_head": transformer.PredictionHead(**PREDICTION), "causal": True, "context": 7,
+}  # fmt: skip
+trained = transformer.Transformer(**{**WHOLE, "prediction_head": None, "embedding_norm": None})
+TRACE = trained.forward(np.array([0, 1, 2]))
+SEEN = {"model": trained, "trace": TRACE}
 
 CASES: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "activations.gelu": (activations.gelu, {"x": X}),
@@ -89,7 +126,7 @@ CASES: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "attention.attention": (reference.attention, {"Q": X, "K": some(3, 2), "V": some(3, 4), "mask": MASK}),
     "attention.Head": (
         reference.Head,
-        {"W_Q": some(2, 2), "W_K": some(2, 2), "W_V": some(2, 4), "W_O": some(4, 2), "b_Q": some(1, 2), "b_K": some(1, 2)},
+        HEAD_WEIGHTS,
     ),
     "attention.head_scores": (reference.head_scores, {"X": X, "head": HEAD}),
     "attention.head_weights": (reference.head_weights, {"X": X, "head": HEAD, "mask": MASK}),
@@ -143,6 +180,43 @@ CASES: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
         {"parts": [X, some(3, 2)], "unembedding": some(2, 5), "gain": some(1, 2), "bias": some(1, 2),
          "output_bias": some(1, 5), "epsilon": ONE},
     ),
+    **{
+        f"decomposition.{name}": (getattr(decomposition, name), SEEN)
+        for name in (
+            "stream_sum", "attribution_by_layer", "attribution_by_head", "logit_lens_increments", "six_sums",
+        )
+    },
+    "decomposition.neuron_terms": (decomposition.neuron_terms, {**SEEN, "layer": 0, "position": -1}),
+    "decomposition.path_expansion": (decomposition.path_expansion, {**SEEN, "by": "head"}),
+    "decomposition.number_of_paths": (
+        decomposition.number_of_paths, {"model": trained, "by": "layer", "embedded": 2}
+    ),
+    **{
+        f"folding.{name}": (getattr(folding, name), {"model": trained})
+        for name in ("fold_norms", "fold_value_biases", "centre_writing_weights", "centre_unembedding")
+    },
+    "positions.RotaryPositions": (
+        positions.RotaryPositions, {"width": 4, "base": 100, "pairs": "halves", "factors": some(1, 2)}
+    ),
+    "positions.RotaryPositions.rotation": (positions.RotaryPositions(2).rotation, {"n": 3, "like": X}),
+    "positions.RotaryPositions.turn": (
+        positions.RotaryPositions(2).turn, {"X": X, "rotation": positions.RotaryPositions(2).rotation(3, X)}
+    ),
+    "positions.alibi_bias": (positions.alibi_bias, {"slopes": some(2, 1, 1), "n": 3}),
+    "positions.alibi_slopes": (positions.alibi_slopes, {"heads": 3}),
+    "positions.halves_to_adjacent": (positions.halves_to_adjacent, {"width": 4, "turning": 2}),
+    "transformer.NormLayer": (
+        transformer.NormLayer, {"kind": "rms", "gain": some(1, 4), "bias": some(1, 4), "epsilon": 0.5}
+    ),
+    "transformer.NormLayer.__call__": (NORM_LAYER, {"x": STREAM}),
+    "transformer.AttentionLayer": (transformer.AttentionLayer, ATTENTION),
+    "transformer.FeedForward": (transformer.FeedForward, FEED),
+    "transformer.TransformerBlock": (transformer.TransformerBlock, PARTS),
+    "transformer.PredictionHead": (transformer.PredictionHead, PREDICTION),
+    "transformer.Transformer": (transformer.Transformer, WHOLE),
+    "transformer.Transformer.embed": (trained.embed, {"tokens": np.array([0, 1])}),
+    "transformer.Transformer.forward": (trained.forward, {"tokens": np.array([0, 1])}),
+    "transformer.sum_of": (transformer.sum_of, {"parts": {"tokens": X}}),
     "mlp.MLP": (reference.MLP, {"W_1": some(2, 5), "b_1": some(1, 5), "W_2": some(5, 2), "b_2": some(1, 2)}),
     "mlp.mlp": (reference.mlp, {"x": X, "weights": MLP}),
     "mlp.mlp_key_values": (reference.mlp_key_values, {"x": X, "weights": MLP}),
@@ -171,7 +245,7 @@ CASES: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "residual.stack_jacobians": (reference.stack_jacobians, {"functions": [layer, layer], "x": some(1, 2)}),
     "residual.identity_path_product": (reference.identity_path_product, {"Js": [SQUARE, SQUARE]}),
     "residual.subset_sum": (reference.subset_sum, {"Js": [SQUARE, SQUARE]}),
-    "residual.backward_recursion": (reference.backward_recursion, {"g": ROW, "Js": [SQUARE, SQUARE]}),
+    "residual.backward_recursion": (reference.backward_recursion, {"g": ROW, "Js": [SQUARE, SQUARE], "residual": True}),
     "rotary.rotary": (reference.rotary, {"X": X, "positions": np.array([[0.5], [1], [2]]), "base": 100}),
     "rotary.rotary_inverse": (reference.rotary_inverse, {"X": X, "positions": [0, 1, 2], "base": 100}),
     "rotary.Rotation": (reference.Rotation, {"cosines": X, "sines": X}),
@@ -207,7 +281,7 @@ def test_every_public_function_has_good_arguments_here() -> None:
     }
     assert methods - set(CASES) == set()
     parameters = {
-        name: set(inspect.signature(function).parameters) - {"residual"}
+        name: set(inspect.signature(function).parameters)
         - set().union(*(given for key, (_, given) in CASES.items() if key.split(" ")[0] == name))
         for name, (function, _) in CASES.items()
         if " " not in name
