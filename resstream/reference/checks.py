@@ -338,7 +338,7 @@ def require_tokens(tokens: Any, symbols: int) -> Array:
     if tokens.dtype.kind not in "iu":
         raise DomainError(f"tokens: expected integers, got dtype {tokens.dtype}")
     if tokens.ndim == 0 or tokens.size == 0:
-        raise ShapeError(f"tokens: expected at least one, in the shape (..., n), got shape {tokens.shape}")
+        raise DomainError(f"tokens: expected integers (..., n), at least one, got shape {tokens.shape}")
     if not (tokens.min() >= 0 and tokens.max() < symbols):
         raise DomainError(f"tokens: expected 0..{symbols - 1}, got {tokens.min()}..{tokens.max()}")
     return tokens
