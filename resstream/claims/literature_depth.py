@@ -470,8 +470,11 @@ def decoder_defective_matrix(b):
     assumptions, has the eigenvalue 1/2 twice and one eigenvector for it: A - I/2 has rank 2.
     """
     half, c = exact(1, 2), b / (2 * (1 + b))
-    rows = [[1, 0, 0], [half, half, 0], [c, half - c, half]]
-    A = np.concatenate([np.concatenate([0 * b + entry for entry in row], axis=-1) for row in rows], axis=-2)
+    zero = 0 * b
+    first = np.concatenate([zero + 1, zero, zero], axis=-1)
+    second = np.concatenate([zero + half, zero + half, zero], axis=-1)
+    third = np.concatenate([c, half - c, zero + half], axis=-1)
+    A = np.concatenate([first, second, third], axis=-2)
     return every(equal(total(A), 1), equal(rank((A - half * eye(3, like=A)) * (1 + b)), 2))
 
 
