@@ -1,10 +1,12 @@
 """Published statements on folding weights into their neighbours."""
 
-from resstream.arithmetic import mean, np, ones, square, total
+import numpy as np
+
+from resstream.arithmetic import mean, ones, square, total
 from resstream.claim import claim, equal, every, more_than
 from resstream.claims.sources import READING
-from resstream.domains import Head, Matrix, NonConstant, NonNegative, NonZero, Positive, RowStochastic, Vector
-from resstream.reference import centre, head_scores, layer_norm, rms_norm
+from resstream.domains import Matrix, NonConstant, NonNegative, NonZero, Positive, RowStochastic, Vector
+from resstream.reference import Head, centre, head_scores, layer_norm, rms_norm
 
 FOLDING = "public reports on folding weights in interpretability libraries"
 
