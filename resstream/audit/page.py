@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from html import escape
 from pathlib import Path
 
@@ -46,8 +46,13 @@ STYLE = """
 
 def page(audits: Sequence[Audit]) -> str:
     """A whole page with some audits."""
-    title = audits[0].claim.id if len(audits) == 1 else f"{len(audits)} claims"
-    body = "\n<hr>\n".join(_body(audit) for audit in audits)
+    return page_of({audit.claim.id: section(audit) for audit in audits})
+
+
+def page_of(parts: Mapping[str, str]) -> str:
+    """A whole page of the sections of some audits, by the ids of their claims."""
+    title = next(iter(parts)) if len(parts) == 1 else f"{len(parts)} claims"
+    body = "\n<hr>\n".join(parts.values())
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
@@ -67,10 +72,11 @@ def write_page(audits: Sequence[Audit], path: str | Path) -> None:
 
 def fragment(audit: Audit) -> str:
     """One audit, to be shown inside another page (a notebook)."""
-    return f'<style>{STYLE}</style>\n<div class="audit">{_body(audit)}</div>'
+    return f'<style>{STYLE}</style>\n<div class="audit">{section(audit)}</div>'
 
 
-def _body(audit: Audit) -> str:
+def section(audit: Audit) -> str:
+    """What a page says of one audit."""
     claim = audit.claim
     parts = [
         f"<h2>{escape(claim.id)}</h2>",

@@ -112,6 +112,7 @@ class _Run:
     budget: int
     end: float
     progress: Callable[[str, int, int], None]
+    kept: Callable[[Audit], None]
     audit: Audit = field(init=False)
 
     def __post_init__(self) -> None:
@@ -144,6 +145,7 @@ class _Run:
         yield True
         if self.left() <= 0 and not any(reason.startswith(name) for reason in self.audit.missing):
             self.keep(missing=(*self.audit.missing, f"{name}: broken off by the time limit"))
+        self.kept(self.audit)
 
 
 def audit(
@@ -153,14 +155,17 @@ def audit(
     seed: int = 0,
     seconds: float = SECONDS,
     progress: Callable[[str, int, int], None] = lambda *_: None,
+    kept: Callable[[Audit], None] = lambda _: None,
 ) -> Audit:
     """Everything there is to ask about a claim, within a limit in seconds.
 
     budget: evaluations of the search for a counterexample. progress: called with each question, its number and their
-    number. Ctrl-C ends the audit, and what was found by then is returned. Raises ClaimError for a badly stated claim.
+    number. kept: called with the audit as it stands after each question, for a caller that may have to end a claim
+    that does not end by itself. Ctrl-C ends the audit, and what was found by then is returned. Raises ClaimError for a
+    badly stated claim.
     """
     start = time.monotonic()
-    run = _Run(claim, seed, budget, start + seconds, progress)
+    run = _Run(claim, seed, budget, start + seconds, progress, kept)
     try:
         _ask(run)
     except KeyboardInterrupt:

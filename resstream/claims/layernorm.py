@@ -5,6 +5,7 @@ Source, where none is named: "The Transformer Block and the Residual Stream" (De
 
 from resstream.arithmetic import (
     absolute,
+    amax,
     constant,
     exact,
     eye,
@@ -376,6 +377,33 @@ def layernorm_epsilon_shrinks(x, epsilon):
     v = mean(square(centre(x)))
     length, d = _squared_length(layer_norm(x, epsilon=epsilon)), x.shape[-1]
     return every(equal(length * (v + epsilon), d * v), less_than(length, d))
+
+
+@claim(
+    "layernorm.lipschitz_with_epsilon",
+    over={
+        "x": Vector("d"),
+        "y": Vector("d"),
+        "gain": Vector("d"),
+        "bias": Vector("d"),
+        "epsilon": Positive(),
+    },
+    sizes={"d": range(1, 5)},
+    source=f"after {PAGE}, Corollary 1, with an epsilon",
+)
+def layernorm_lipschitz_with_epsilon(x, y, gain, bias, epsilon):
+    """With epsilon > 0 LayerNorm and RMSNorm are Lipschitz everywhere: with the constant max|g|/sqrt(epsilon), which
+    also bounds the norm of either Jacobian.
+
+    Proof: the Jacobian is a contraction over s, s^2 at least epsilon, times diag(g).
+    """
+    steepest = amax(absolute(gain)) / sqrt(epsilon)
+    moved = [norm(x, gain, bias, epsilon) - norm(y, gain, bias, epsilon) for norm in (layer_norm, rms_norm)]
+    jacobians = [layer_norm_jacobian(x, gain, epsilon), rms_norm_jacobian(x, gain, epsilon)]
+    return every(
+        *(at_most(row_norms(difference), steepest * row_norms(x - y)) for difference in moved),
+        *(at_most(spectral_norm(J), steepest) for J in jacobians),
+    )
 
 
 @claim(

@@ -2,10 +2,11 @@
 
 import numpy as np
 
-from resstream.arithmetic import amax, amin, log, tanh
-from resstream.claim import at_most, claim, every
-from resstream.domains import Causal, RowStochastic, Scores, Simplex, Stack, Vector
+from resstream.arithmetic import amax, amin, eye, log, minimum, ones, tanh, where
+from resstream.claim import at_most, claim, equal, every, less_than
+from resstream.domains import Causal, Count, RowStochastic, Scores, Simplex, Stack, Vector
 from resstream.reference import L1, dobrushin, largest_row_norm, row_norms, softmax
+from resstream.reference.spectrum import second_modulus, spectral_radius
 
 # ---- Birkhoff, Hajnal, Seneta -----------------------------------------------
 
@@ -144,19 +145,77 @@ def literature_seneta_perturbation(p, q, A, B):
     return at_most(row_norms(p @ A - q @ B, L1), dobrushin(A) * row_norms(p - q, L1) + largest_row_norm(A - B, L1))
 
 
+# ---- masks ------------------------------------------------------------------
+
+
 @claim(
     "literature.causal_sink",
     over={"As": Stack("L", Causal("n"))},
     sizes={"n": range(1, 5), "L": range(1, 5)},
-    source="the sink of causal attention stacks: Wu, Ajorlou, Wu and Jadbabaie (2024)",
+    source="Wu, Ajorlou, Wu and Jadbabaie, On the role of attention masks and LayerNorm (2024), the causal mask",
 )
 def literature_causal_sink(As):
     """Causal attention stacks drift to the first token: what the product leaves to the other tokens is at most the
-    product of what the layers leave to them.
+    product of what the layers leave to them, tau of the product at most the product of all 1 - min_i A_i1.
 
     Proof: `contraction.causal` makes both sides Dobrushin coefficients, which are submultiplicative.
     """
     product, left = As[0], 1 - amin(As[0][..., :1], -2)
     for A in As[1:]:
         product, left = A @ product, (1 - amin(A[..., :1], -2)) * left
-    return at_most(1 - amin(product[..., :1], -2), left)
+    return every(at_most(1 - amin(product[..., :1], -2), left), at_most(dobrushin(product), left))
+
+
+@claim(
+    "literature.masked_collapse",
+    over={"S": Stack("L", Scores("n")), "w": Count("w")},
+    sizes={"n": range(2, 6), "L": range(4, 5), "w": range(1, 3)},
+    source="Wu, Ajorlou, Wu and Jadbabaie, On the role of attention masks and LayerNorm (2024), as recalled",
+)
+def literature_masked_collapse(S, w):
+    """Under a sliding window of w earlier tokens, in which the first token reaches all others in r = (n - 1)/w layers,
+    rounded up, r layers contract by 1 - e^r, e the least allowed weight, although each of them alone may have tau = 1.
+
+    Proof: every token sees the first along a chain of r allowed weights, so the product's first column is at least e^r.
+    """
+    n = S[0].shape[-1]
+    window = np.tri(n, dtype=bool) & ~np.tri(n, k=-w - 1, dtype=bool)
+    radius = -(-(n - 1) // w)
+    product, least = eye(n, like=S[0]), ones((1, 1), like=S[0])
+    for scores in S[:radius]:
+        A = softmax(scores, window)
+        product, least = A @ product, minimum(least, amin(amin(where(window, A, 1)), -2))
+    reached = ones((1, 1), like=least)
+    for _ in range(radius):
+        reached = reached * least
+    alone = equal(dobrushin(softmax(S[0], window)), 1) if radius > 1 else at_most(dobrushin(product), 1)
+    return every(at_most(dobrushin(product), 1 - reached), alone)
+
+
+@claim(
+    "literature.masked_layer_collapses",
+    over={"S": Scores("n")},
+    sizes={"n": range(3, 6)},
+    source="Theorem 1 (iii) taken for a stack under a sliding window",
+    expect="fails",
+)
+def literature_masked_layer_collapses(S):
+    """Tempting and false: under a window of one earlier token, too, every layer contracts, tau < 1. It takes n - 1
+    layers (literature.masked_collapse).
+    """
+    n = S.shape[-1]
+    return less_than(dobrushin(softmax(S, np.tri(n, dtype=bool) & ~np.tri(n, k=-2, dtype=bool))), 1)
+
+
+@claim(
+    "literature.without_its_mean",
+    over={"A": RowStochastic("n")},
+    sizes={"n": range(1, 5)},
+    source="Nait Saada, Naderi and Tanner, Mind the gap (arXiv 2410.07799), for every row-stochastic matrix",
+)
+def literature_without_its_mean(A):
+    """Attention less the uniform pattern, A - 11'/n, has the second largest modulus of A's eigenvalues as its spectral
+    radius: taking the mean off removes the eigenvalue 1 and leaves all others.
+    """
+    n = A.shape[-1]
+    return equal(spectral_radius(A - ones((n, n), like=A) / n), second_modulus(A))

@@ -3,20 +3,21 @@
 import numpy as np
 
 from resstream.arithmetic import absolute, amax, constant, exact, exp, mean, sqrt, square, total, total_entry, zeros
-from resstream.claim import at_most, claim, every
+from resstream.claim import at_most, claim, equal, every
 from resstream.claims.literature_chains import oscillation
-from resstream.domains import Matrix, Norm, Stack, Vector
+from resstream.domains import Count, Matrix, Norm, Scores, Stack, Vector
 from resstream.reference import diameter, largest_row_norm, softmax, spectral_norm
 
 COLLAPSE = "Dong, Cordonnier and Loukas, Attention is not all you need (2021)"
 
 # ---- rank collapse ----------------------------------------------------------
 
-PERTURBED = {"s": Vector("n"), "E": Vector("n")}
+PERTURBED = {"S": Scores("n", "m"), "E": Matrix("n", "m")}
+PERTURBED_SIZES = {"n": range(1, 4), "m": range(1, 5)}
 
 
 def perturbation_at_most_five_quarters(E):
-    """No two entries of E differ by more than 5/4."""
+    """No two entries of a row of E differ by more than 5/4."""
     return at_most(oscillation(E), exact(5, 4))
 
 
@@ -24,26 +25,34 @@ def perturbation_at_most_five_quarters(E):
     "literature.collapse_lemma",
     over=PERTURBED,
     assuming=(perturbation_at_most_five_quarters,),
+    sizes=PERTURBED_SIZES,
     source=f"{COLLAPSE}, a technical lemma with the assumption that its author added",
 )
-def literature_collapse_lemma(s, E):
-    """Scores that are perturbed by E change no softmax weight by more than a factor 1 + 2m, m the range of E, if m <=
-    5/4.
+def literature_collapse_lemma(S, E):
+    """P = softmax(S) and Q = softmax(S - E) satisfy (1 - m_i) Q <= P <= (1 + 2 m_i) Q in row i, m_i the range of that
+    row of E, if all m_i <= 5/4; and the same with P and Q exchanged. The lower half needs no assumption.
 
-    Proof: the factor is at most exp(m) (literature.collapse_lemma_exponential), and exp(m) <= 1 + 2m up to the root m =
-    1.2564... of equality.
+    Proof: the factor lies between exp(-m) and exp(m) (literature.collapse_lemma_exponential); exp(-m) >= 1 - m, and
+    exp(m) <= 1 + 2m up to the root m = 1.2564... of equality.
     """
-    return at_most(softmax(s + E), (1 + 2 * oscillation(E)) * softmax(s))
+    m, P, Q = oscillation(E), softmax(S), softmax(S - E)
+    return every(
+        *(
+            relation
+            for first, second in ((Q, P), (P, Q))
+            for relation in (at_most((1 - m) * first, second), at_most(second, (1 + 2 * m) * first))
+        )
+    )
 
 
 @claim(
     "literature.collapse_lemma_unbounded",
     over=PERTURBED,
-    sizes={"n": range(2, 6)},
+    sizes={"n": range(1, 3), "m": range(2, 6)},
     source=f"{COLLAPSE}, the technical lemma as first printed",
     expect="fails",
 )
-def literature_collapse_lemma_unbounded(s, E):
+def literature_collapse_lemma_unbounded(S, E):
     """Scores that are perturbed by E change no softmax weight by more than a factor 1 + 2m, for every range m of E:
     false.
 
@@ -51,7 +60,7 @@ def literature_collapse_lemma_unbounded(s, E):
     Right: the factor is exp(m), at most 1 + 2m only for m <= 1.2564...; scores (0, 20) and E = (2, 0) give 7.389 > 5.
     Fault: false.
     """
-    return literature_collapse_lemma.conclusion(s, E)
+    return at_most(softmax(S), (1 + 2 * oscillation(E)) * softmax(S - E))
 
 
 @claim(
@@ -68,15 +77,20 @@ def literature_collapse_lemma_boundary(s):
     return at_most(softmax(s + m * first)[..., :1], (1 + 2 * m) * softmax(s)[..., :1])
 
 
-@claim("literature.collapse_lemma_exponential", over=PERTURBED, source=f"{COLLAPSE}, the technical lemma's right form")
-def literature_collapse_lemma_exponential(s, E):
+@claim(
+    "literature.collapse_lemma_exponential",
+    over=PERTURBED,
+    sizes=PERTURBED_SIZES,
+    source=f"{COLLAPSE}, the technical lemma's right form",
+)
+def literature_collapse_lemma_exponential(S, E):
     """Scores that are perturbed by E change every softmax weight by a factor between exp(-m) and exp(m), m the range of
     E.
 
     Proof: the new weight over the old is exp(E_k) over a weighted mean of the exp(E_j).
     """
     m = oscillation(E)
-    return every(at_most(softmax(s + E), exp(m) * softmax(s)), at_most(softmax(s), exp(m) * softmax(s + E)))
+    return every(at_most(softmax(S + E), exp(m) * softmax(S)), at_most(softmax(S), exp(m) * softmax(S + E)))
 
 
 @claim(
@@ -97,6 +111,11 @@ def literature_residual_and_diameter(X, norm):
     )
 
 
+def deviation_squared(X):
+    """Squared Frobenius distance of a cloud from its mean token: (..., n, d) -> (..., 1, 1)."""
+    return total_entry(square(X - mean(X, -2)))
+
+
 @claim(
     "literature.one_layer_collapse",
     over={"X": Matrix("n", "d"), "M": Matrix("d", "d"), "W": Matrix("d", "d")},
@@ -104,15 +123,48 @@ def literature_residual_and_diameter(X, norm):
     source=f"{COLLAPSE}, the cubic rate of one layer, with a constant that is proved here",
 )
 def literature_one_layer_collapse(X, M, W):
-    """One layer of attention cubes the Frobenius distance from the mean token: with A = softmax(XMX') and R the
-    distance of X, that of AXW is at most (sqrt(n - 1)/2) ||M|| ||W|| R^3.
+    """One layer of attention cubes the Frobenius distance from the mean token, with a constant free of the number of
+    tokens: with A = softmax(XMX') and R the distance of X, that of AXW is at most ||M|| ||W|| R^3/2.
 
-    Proof: `contraction.cubic` bounds the diameter of AXW by ||M|| ||W|| diam(X)^3/4. The squared distance from the mean
-    is 1/n times the sum of squares over pairs, so at most (n - 1)/2 squared diameters; and diam(X)^2 <= 2 R^2.
+    Proof: compare every output with that of the mean query. Along the segment from the mean token to x_i the output
+    moves by (x_i - mean) M Cov, Cov the covariance of the tokens under the weights, whose norm is a variance of <x_k,
+    u> for a unit vector u, at most a quarter of its squared range, and so at most R^2/2. Sum the squares over i.
     """
-    before, after = (total_entry(square(Y - mean(Y, -2))) for Y in (X, softmax(X @ M @ X.mT) @ X @ W))
-    factor = square(spectral_norm(M) * spectral_norm(W)) * (X.shape[-2] - 1) / 4
+    before, after = deviation_squared(X), deviation_squared(softmax(X @ M @ X.mT) @ X @ W)
+    factor = square(spectral_norm(M) * spectral_norm(W)) / 4
     return at_most(after, factor * before * before * before)
+
+
+@claim(
+    "literature.deviation_stack",
+    over={"X": Matrix("n", "d"), "Ms": Stack("L", Matrix("d", "d")), "Ws": Stack("L", Matrix("d", "d"))},
+    sizes={"n": range(1, 4), "d": range(1, 3), "L": range(1, 4)},
+    source=f"{COLLAPSE}, the rate of a stack, with a constant that is proved here",
+)
+def literature_deviation_stack(X, Ms, Ws):
+    """L layers of pure attention take the Frobenius distance R from the mean token to the power 3^L, with the constants
+    c_l = ||M_l|| ||W_l||/2 of the layers: R_{l+1} <= c_l R_l^3, whatever the number of tokens and heads' patterns.
+    """
+    bound = deviation_squared(X)
+    for M, W in zip(Ms, Ws, strict=True):
+        X = softmax(X @ M @ X.mT) @ X @ W
+        bound = square(spectral_norm(M) * spectral_norm(W)) / 4 * bound * bound * bound
+    return at_most(deviation_squared(X), bound)
+
+
+@claim(
+    "literature.one_layer_collapse_third",
+    over={"X": Matrix("n", "d"), "M": Matrix("d", "d")},
+    sizes={"n": range(2, 4), "d": range(1, 3)},
+    source="a tempting strengthening of literature.one_layer_collapse",
+    expect="fails",
+)
+def literature_one_layer_collapse_third(X, M):
+    """Tempting and false: the same with the constant 1/3. Two tokens approach 1/2 (and three, four, five stay below
+    .38).
+    """
+    before, after = deviation_squared(X), deviation_squared(softmax(X @ M @ X.mT) @ X)
+    return at_most(9 * after, square(spectral_norm(M)) * before * before * before)
 
 
 @claim(
@@ -150,3 +202,23 @@ def literature_composite_norm(X, Y):
 def _composite(X):
     """Root of the largest absolute column sum times the largest absolute row sum."""
     return sqrt(amax(total(absolute(X), -2)) * amax(total(absolute(X)), -2))
+
+
+@claim(
+    "literature.composite_norm_gap",
+    over={"n": Count("n"), "x": Vector(1)},
+    sizes={"n": range(1, 9)},
+    source=f"beside {COLLAPSE}, the factor H for several heads as quoted by notes on it",
+)
+def literature_composite_norm_gap(n, x):
+    """A matrix of one row of n ones and one of one column of n ones have the composite norm sqrt n each and n + 1
+    together: a bound on each head's composite norm alone does not bound that of H heads by a factor H. (At n = 64: 8, 8
+    and 65.)
+    """
+    like = 0 * x
+    row, column = (like + (np.indices((n, n))[axis] == 0).astype(int) for axis in (0, 1))
+    return every(
+        equal(square(_composite(row)), n),
+        equal(square(_composite(column)), n),
+        equal(_composite(row + column), n + 1),
+    )

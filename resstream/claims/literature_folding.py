@@ -1,9 +1,12 @@
 """Published statements on folding weights into their neighbours."""
 
-from resstream.arithmetic import mean, square, total
+import numpy as np
+
+from resstream.arithmetic import mean, ones, square, total
 from resstream.claim import claim, equal, every, more_than
-from resstream.domains import Matrix, NonConstant, NonNegative, NonZero, RowStochastic, Vector
-from resstream.reference import centre, layer_norm, rms_norm
+from resstream.claims.sources import READING
+from resstream.domains import Matrix, NonConstant, NonNegative, NonZero, Positive, RowStochastic, Vector
+from resstream.reference import Head, centre, head_scores, layer_norm, rms_norm
 
 FOLDING = "public reports on folding weights in interpretability libraries"
 
@@ -153,3 +156,61 @@ def stream_and_centred_stream_not_zero(x, h, W):
 def literature_centred_writers_rmsnorm(x, h, W):
     """Tempting and false: writers may be centred where RMSNorm reads the stream. RMSNorm sees the mean direction."""
     return equal(rms_norm(x + h @ centre(W)), rms_norm(x + h @ W))
+
+
+# ---- what does not fold -----------------------------------------------------
+
+
+@claim(
+    "folding.layer_norm_is_folded",
+    over={"x": NonConstant("d"), "c": Positive(), "W": Matrix("d", "e")},
+    sizes=FOLDED_SIZES,
+    source=f"{READING}, Simplifications",
+    expect="fails",
+)
+def folding_layer_norm_is_folded(x, c, W):
+    """False: LayerNorm and a linear map after it are one linear map of the stream, as folding into weights would make
+    them: LN(cx) W = c LN(x) W.
+
+    Printed: layer normalisation and biases are dropped, as they can be folded into adjacent weights.
+    Read: exactly, for every stream.
+    Right: the gain and the centring fold (literature.layernorm_folding), the division by the deviation does not: it is
+    another number for each token. Biases fold where the stream has a dimension that is always one
+    (folding.bias_needs_a_constant_dimension).
+    Fault: imprecise.
+    """
+    return equal(layer_norm(c * x) @ W, c * (layer_norm(x) @ W))
+
+
+FOLDED_HEAD = {"X": Matrix("n", "d"), "W_Q": Matrix("d", "h"), "W_K": Matrix("d", "h"), "b": Vector("h")}
+
+
+@claim(
+    "folding.bias_needs_a_constant_dimension",
+    over=FOLDED_HEAD,
+    sizes={"n": range(1, 4), "d": range(1, 4), "h": range(1, 3)},
+    source=f"{READING}, Simplifications",
+)
+def folding_bias_needs_a_constant_dimension(X, W_Q, W_K, b):
+    """A query bias folds into the query map as one row more, for a stream with one coordinate more that is always 1."""
+    wider = np.concatenate([X, ones((1, 1), like=X) + 0 * X[..., :1]], axis=-1)
+    none = 0 * W_K[..., :1, :]
+    query, key = (np.concatenate(rows, axis=-2) for rows in ((W_Q, b), (W_K, none)))
+    folded = Head(query, key, key, query.mT)
+    return equal(head_scores(wider, folded), head_scores(X, Head(W_Q, W_K, W_K, W_Q.mT, b, none)))
+
+
+@claim(
+    "folding.bias_without_a_constant_dimension",
+    over={**FOLDED_HEAD, "F": Matrix("d", "h")},
+    sizes={"n": range(1, 3), "d": range(1, 3), "h": range(1, 3)},
+    source=f"{READING}, Simplifications, for a stream without a constant dimension",
+    expect="fails",
+)
+def folding_bias_without_a_constant_dimension(X, W_Q, W_K, b, F):
+    """Tempting and false: a query bias folds into the query map as it is, for some map F in its place. At x = 0 a map
+    without bias gives 0.
+    """
+    none = 0 * b
+    biased, folded = Head(W_Q, W_K, W_K, W_Q.mT, b, none), Head(F, W_K, W_K, W_Q.mT)
+    return equal(head_scores(X, biased), head_scores(X, folded))

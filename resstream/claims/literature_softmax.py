@@ -2,10 +2,33 @@
 
 import numpy as np
 
-from resstream.arithmetic import amax, amin, derivative, exact, exp, square, total
+from resstream.arithmetic import (
+    absolute,
+    amax,
+    amin,
+    derivative,
+    exact,
+    exp,
+    log,
+    ones,
+    sqrt,
+    square,
+    total,
+    total_entry,
+    zeros,
+)
 from resstream.claim import at_least, at_most, claim, equal, every, less_than
-from resstream.domains import Matrix, NonConstant, NonZero, Norm, Positive, Vector
-from resstream.reference import frobenius_norm, layer_norm, row_norms, softmax
+from resstream.claims.literature_chains import oscillation
+from resstream.domains import Matrix, NonConstant, NonZero, Norm, Positive, Scalar, Simplex, Tokens, Vector
+from resstream.reference import (
+    cross_entropy,
+    frobenius_norm,
+    largest_row_norm,
+    layer_norm,
+    row_norms,
+    softmax,
+    spectral_norm,
+)
 
 SOFTMAX = "on the Lipschitz constant of softmax (arXiv 2510.23012)"
 
@@ -178,29 +201,168 @@ def literature_temperature(s, beta):
 
 @claim(
     "literature.selectable_keys",
-    over={"x": NonConstant("d"), "y": NonConstant("d")},
-    sizes={"d": range(2, 7)},
+    over={"X": NonConstant("d", "n"), "place": Tokens(1, "n")},
+    sizes={"n": range(1, 5), "d": range(2, 5)},
     source="Brody, Alon and Yahav, On the expressivity role of LayerNorm (2023)",
 )
-def literature_selectable_keys(x, y):
-    """After LayerNorm every token scores itself highest: <LN(x), LN(x)> exceeds <LN(x), LN(y)> by ||LN(x) -
-    LN(y)||^2/2.
+def literature_selectable_keys(X, place):
+    """After LayerNorm every one of n keys can be selected: queried by itself, no other scores higher, and none as high
+    unless it is the same; its lead over key j is ||LN(x_i) - LN(x_j)||^2/2.
 
-    Proof: both have length sqrt d. So any key can be selected, by itself as the query: none hides in the hull of
-    others.
+    Proof: all have length sqrt d, so none lies inside the hull of the others.
     """
-    x, y = layer_norm(x), layer_norm(y)
-    return equal(total(x * x) - total(x * y), total(square(x - y)) / 2)
+    keys = layer_norm(X)
+    own = place @ keys
+    lead = own @ own.mT - own @ keys.mT
+    return equal(lead, total(square(keys - own)).mT / 2)
+
+
+@claim(
+    "literature.unselectable_key",
+    over={"K": Matrix("n", "d"), "weights": Simplex("n"), "q": Vector("d")},
+    sizes={"n": range(1, 5), "d": range(1, 4)},
+    source="Brody, Alon and Yahav, On the expressivity role of LayerNorm (2023), without LayerNorm",
+)
+def literature_unselectable_key(K, weights, q):
+    """A key in the hull of others scores at most as high as one of them, whatever the query: it cannot be selected."""
+    return at_most(q @ (weights @ K).mT, amax(q @ K.mT))
 
 
 @claim(
     "literature.selectable_raw_keys",
-    over={"x": Vector("d"), "y": Vector("d")},
+    over={"K": Matrix("n", "d"), "place": Tokens(1, "n")},
+    sizes={"n": range(2, 5), "d": range(1, 4)},
     source="literature.selectable_keys without the norm",
     expect="fails",
 )
-def literature_selectable_raw_keys(x, y):
-    """Tempting and false: every token scores itself highest, <x, x> >= <x, y>. Long tokens win: scores are dot
-    products.
+def literature_selectable_raw_keys(K, place):
+    """Tempting and false: without LayerNorm too, a key queried by itself scores highest. Long keys win."""
+    own = place @ K
+    return at_least(own @ own.mT, own @ K.mT)
+
+
+# ---- how flat, how sharp ----------------------------------------------------
+
+
+def on_subsets(n):
+    """Every subset of n places as a column of zeros and ones: (n, 2^n)."""
+    return (np.arange(2**n) >> np.arange(n)[:, None]) & 1
+
+
+@claim(
+    "literature.softmax_sensitivity",
+    over={"s": Vector("n"), "u": Vector("n")},
+    sizes={"n": range(1, 6)},
+    source="Emadi, on the sensitivity of attention (arXiv 2602.18849), its abstract's exact value",
+)
+def literature_softmax_sensitivity(s, u):
+    """The norm of softmax's Jacobian from the maximum norm to l1 is 4 max p(S)(1 - p(S)) over subsets S of the classes:
+    it bounds every direction, and the one with signs 1 on S and -1 off it attains it.
     """
-    return at_least(total(x * x), total(x * y))
+    p, subsets = softmax(s), on_subsets(s.shape[-1])
+    mass = total((zeros((1, 1), like=p) + subsets) * p.mT, -2)
+    largest = amax(4 * mass * (1 - mass))
+    signs = (2 * subsets - 1).T + zeros((1, 1), like=p)
+    attained = amax(total(absolute(p * (signs - total(p * signs)))), -2)
+    return every(at_most(total(absolute(_moved(s, u))), largest * amax(absolute(u))), equal(attained, largest))
+
+
+@claim(
+    "literature.dispersal",
+    over={"s": Vector("n")},
+    sizes={"n": range(2, 7)},
+    source="Velickovic and others, softmax is not enough (arXiv 2410.01104), Lemma 2.1 as quoted; and its exact form",
+)
+def literature_dispersal(s):
+    """Scores of range r give weights between 1/(1 + (n - 1) e^r) and 1/(1 + (n - 1) e^-r), which lie within the quoted
+    e^-r/n and e^r/n; both are attained, by one score r above the others or r below. So bounded scores disperse.
+    """
+    n, r = s.shape[-1], oscillation(s)
+    low, high = 1 / (1 + (n - 1) * exp(r)), 1 / (1 + (n - 1) * exp(-r))
+    one = (np.arange(n) == 0) * r
+    return every(
+        at_least(softmax(s), low),
+        at_most(softmax(s), high),
+        at_least(low, exp(-r) / n),
+        at_most(high, exp(r) / n),
+        equal(softmax(one)[..., :1], high),
+        equal(softmax(-one)[..., :1], low),
+    )
+
+
+def entropy(s):
+    """Entropy of the weights of every row of scores: (..., n, m) -> (..., n, 1)."""
+    return cross_entropy(s, softmax(s))
+
+
+@claim(
+    "literature.entropy_floor",
+    over={"X": Matrix("n", "d"), "W": Matrix("d", "d")},
+    sizes={"n": range(2, 5), "d": range(1, 4)},
+    source="Zhai and others, Stabilizing transformer training (2023), Theorem 3.1 as quoted by notes on it",
+)
+def literature_entropy_floor(X, W):
+    """With sigma = ||W|| ||XX'|| and b = exp(-sigma sqrt(n/(n - 1))), every row of softmax(XWX') has an entropy of at
+    least log(1 + (n - 1) b) + sigma sqrt(n (n - 1)) b/(1 + (n - 1) b), and free rows of length sigma attain it. (Rows
+    x_i W X' do not: that needs X of rank one, where sigma is reached by one token alone.)
+    """
+    n = X.shape[-2]
+    sigma = spectral_norm(W) * spectral_norm(X @ X.mT)
+    many, root = n * ones((1, 1), like=X), sqrt(n * (n - 1) * ones((1, 1), like=X))
+    b = exp(-sigma * root / (n - 1))
+    floor = log(1 + (n - 1) * b) + sigma * root * b / (1 + (n - 1) * b)
+    first = (np.arange(n) == 0) * n - 1 + zeros((1, n), like=X)  # (n - 1, -1, ...), of squared length n (n - 1)
+    row = sigma * first / root
+    return every(
+        at_least(entropy(X @ W @ X.mT), floor),
+        equal(total(square(row)), square(sigma)),
+        equal(entropy(row), floor),
+        at_most(floor, log(many)),
+    )
+
+
+@claim(
+    "literature.entropy_floor_by_range",
+    over={"s": Vector("n"), "r": Scalar(0, 20)},
+    sizes={"n": range(1, 6)},
+    source="beside Zhai and others, Stabilizing transformer training (2023), in terms of the range of the scores",
+)
+def literature_entropy_floor_by_range(s, r):
+    """Scores of range r have an entropy of at least the smallest of log(k e^r + n - k) - k r e^r/(k e^r + n - k) over
+    k = 1 .. n, which k scores r and n - k scores 0 attain.
+
+    Proof: entropy is concave, so over weights whose ratios are at most e^r it is least at an extreme point, where only
+    two values are left.
+    """
+    n = s.shape[-1]
+
+    def floor(r):
+        masses = [k * exp(r) + (n - k) for k in range(1, n + 1)]
+        values = [log(mass) - k * r * exp(r) / mass for k, mass in enumerate(masses, 1)]
+        return amin(np.concatenate(values, axis=-1))
+
+    rows = [((np.arange(n) < k) * r) for k in range(1, n + 1)]
+    attained = amin(np.concatenate([entropy(row) for row in rows], axis=-1))
+    return every(at_least(entropy(s), floor(oscillation(s))), equal(attained, floor(r)))
+
+
+@claim(
+    "literature.attention_on_a_ball",
+    over={
+        "X": Matrix("n", "d"),
+        "A": Matrix("d", "d"),
+        "V": Matrix("d", "d"),
+        "direction": Matrix("n", "d"),
+    },
+    sizes={"n": range(1, 4), "d": range(1, 3)},
+    source="Castin, Ablin and Peyre, How smooth is attention? (arXiv 2312.14820), a constant as recalled",
+)
+def literature_attention_on_a_ball(X, A, V, direction):
+    """At tokens of length at most R, softmax(XAX')XV moves by at most sqrt 3 ||V|| (||A||^2 R^4 (4n + 1) + n)^(1/2)
+    times a move of the tokens, in the Frobenius norm; so that is a Lipschitz constant on the ball of radius R.
+    """
+    n = X.shape[-2]
+    moved = derivative(lambda at: softmax(at @ A @ at.mT) @ at @ V, X, direction)
+    radius = square(largest_row_norm(X))
+    bound = 3 * square(spectral_norm(V)) * (square(spectral_norm(A) * radius) * (4 * n + 1) + n)
+    return at_most(total_entry(square(moved)), bound * total_entry(square(direction)))

@@ -1,4 +1,4 @@
-"""Which code a claim runs: a claim of the library exercises the reference, or is pure arithmetic and says so."""
+"""Which code a claim runs: a claim of the library exercises the reference, or is pure arithmetic and is marked so."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from resstream.arithmetic import FLOAT64
 from resstream.claim import Batch, Claim
 
 _COUNT = 2
+_REFERENCE = Path(__file__).parents[1] / "reference"
 
 
 def files_used(claim: Claim) -> frozenset[str]:
@@ -39,6 +40,6 @@ def files_used(claim: Claim) -> frozenset[str]:
 
 
 def exercises_reference(claim: Claim) -> bool:
-    """Whether the conclusion runs code of `resstream.reference` (the checks of inputs aside)."""
-    room = Path(__file__).parents[1] / "reference"
-    return any(Path(file).parent == room and Path(file).name != "checks.py" for file in files_used(claim))
+    """Whether the conclusion runs code of `resstream.reference`, its checks of inputs aside."""
+    files = (Path(file) for file in files_used(claim))
+    return any(file.parent == _REFERENCE and file.name != "checks.py" for file in files)

@@ -2,77 +2,93 @@
 
 from __future__ import annotations
 
+import os
 import resource
+import signal
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
 from multiprocessing.connection import Connection
-from typing import TypeVar
+from typing import Any, Generic, TypeVar
 
 from resstream.errors import ResstreamError
 
 T = TypeVar("T")
 
 MEMORY = 4 << 30
-"""Bytes of the address space of such a process."""
+"""Bytes of address space that such a process may have."""
+
+GRACE = 5.0
+"""Seconds that it has for an answer after Ctrl-C."""
+
+
+@dataclass(frozen=True)
+class Answer(Generic[T]):
+    """What the work returned, or what it had told last where it did not come to an end; and why it did not."""
+
+    value: T | None
+    failure: str = ""
+    interrupted: bool = False
 
 
 def apart(
-    what: str,
-    work: Callable[[Callable[[str], None]], T],
+    work: Callable[[Callable[[T], None]], T],
     seconds: float,
-    told: Callable[[str], None] = lambda _: None,
+    *,
     memory: int | None = MEMORY,
-) -> T:
-    """What `work` returns (it must be plain data), or the error of ours that it raised.
+    told: Callable[[T], None] = lambda _: None,
+) -> Answer[T]:
+    """What `work` returns, in plain data; an error of ours that it raises is raised.
 
-    work: gets a function that it may tell where it is. A process that takes longer, needs more memory, or ends without
-    an answer (`sys.exit`, `os._exit`, a fault below Python) raises ResstreamError, which says so and where it was.
+    work: gets a function to tell what it has so far. A process that takes longer, needs more memory, or ends without an
+    answer (`sys.exit`, `os._exit`, a fault below Python) is a failure, and so is its end by Ctrl-C without an answer.
     """
     from resstream.falsify import pool
 
-    def run(pipe: Connection) -> None:
-        if memory is not None:
-            _limit(memory)
-        try:
-            answer: object = ("done", work(lambda place: pipe.send(("at", place))))
-        except ResstreamError as error:
-            answer = ("refused", str(error))
-        except MemoryError:
-            answer = ("refused", f"{what}: needs more than {MEMORY >> 30} GB of memory")
-        except SystemExit:
-            return
-        pipe.send(answer)
-
-    worker = pool.fork(run)
-    end, place = time.monotonic() + seconds, ""
+    worker = pool.fork(lambda pipe: _serve(pipe, work, memory), interruptible=True)
+    end, last, interrupted = time.monotonic() + seconds, None, False
     try:
-        with suppress(EOFError, OSError):
-            while worker.pipe.poll(max(end - time.monotonic(), 0)):
+        while True:
+            try:
+                if not worker.pipe.poll(max(end - time.monotonic(), 0)):
+                    reason = "interrupted" if interrupted else f"it did not end within {seconds:g} s"
+                    return Answer(last, reason, interrupted)
                 kind, value = worker.pipe.recv()
-                if kind == "done":
-                    return value
-                if kind == "refused":
-                    raise ResstreamError(value)
-                place = value
-                told(value)
-            raise ResstreamError(f"{what}: not done within {seconds:g} s{_at(place)}")
-        worker.process.join(1)
-        raise ResstreamError(f"{what}: its process ended without an answer{_at(place)}{_how(worker.process.exitcode)}")
+            except KeyboardInterrupt:
+                interrupted, end = True, min(end, time.monotonic() + GRACE)
+                with suppress(OSError):
+                    os.kill(worker.process.pid, signal.SIGINT)
+                continue
+            except (EOFError, OSError):
+                worker.process.join(1)
+                return Answer(last, f"its process ended without an answer{_how(worker.process.exitcode)}", interrupted)
+            if kind == "done":
+                return Answer(value, "", interrupted)
+            if kind == "refused":
+                raise ResstreamError(value)
+            last = value
+            told(value)
     finally:
         worker.kill()
 
 
-def _at(place: str) -> str:
-    return f", while at: {place}" if place else ""
+def _serve(pipe: Connection, work: Callable[[Callable[[Any], None]], Any], memory: int | None) -> None:
+    if memory is not None:
+        with suppress(ValueError, OSError):  # the system's own limit is lower
+            resource.setrlimit(resource.RLIMIT_AS, (memory, resource.getrlimit(resource.RLIMIT_AS)[1]))
+    try:
+        answer = ("done", work(lambda value: pipe.send(("so far", value))))
+    except ResstreamError as error:
+        answer = ("refused", str(error))
+    except MemoryError:
+        answer = ("refused", f"more than {(memory or 0) >> 30} GB of memory would be needed")
+    except (SystemExit, KeyboardInterrupt):
+        return
+    pipe.send(answer)
 
 
 def _how(status: int | None) -> str:
-    if status is None or status == 0:
-        return " (it called an exit)"
-    return f" (signal {-status}: memory, or a fault below Python)" if status < 0 else f" (exit status {status})"
-
-
-def _limit(memory: int) -> None:
-    with suppress(ValueError, OSError):  # the system's own limit is lower, or it has none of the kind
-        resource.setrlimit(resource.RLIMIT_AS, (memory, resource.getrlimit(resource.RLIMIT_AS)[1]))
+    if not status:
+        return " (something called an exit)"
+    return f" (signal {-status}: out of memory, or a fault below Python)" if status < 0 else f" (status {status})"

@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+import dataclasses
 import sys
-from typing import Annotated
+from collections.abc import Callable
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from resstream.cli.output import Budget, Json, Seed, console, notes, print_json, seconds_option
+from resstream.cli.apart import Answer, apart
+from resstream.cli.output import Budget, Json, Seed, console, notes, print_json, rendered, seconds_option
 from resstream.targets import require_file
+
+if TYPE_CHECKING:
+    from resstream.claim import Claim
+
+OVERTIME = 10.0
+"""Seconds beyond its limit after which an audit is taken to hang."""
 
 
 def audit(
@@ -28,40 +40,90 @@ def audit(
     """
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-    from resstream.audit import STAGES, Audit, files, page, screen, words
-    from resstream.audit import audit as audit_claim
+    from resstream.audit import STAGES, files, page
 
     chosen = files.targets(names)
     if html is not None:
         require_file("--html", html)
-    audits: list[Audit] = []
+    found: dict[str, Found] = {}
+    interrupted = False
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
     with Progress(*columns, console=notes, transient=True, disable=not notes.is_terminal) as progress:
         task = progress.add_task("", total=len(STAGES))
         for claim in chosen:
-
-            def at(stage: str, done: int, _: int, name: str = claim.id) -> None:
-                progress.update(task, completed=done, description=f"{name}: {stage}")
-
-            audits.append(audit_claim(claim, budget=budget, seed=seed, seconds=seconds, progress=at))
+            answer = _audited(claim, budget, seed, seconds, lambda done: progress.update(task, completed=done.stage))
+            interrupted = answer.interrupted
+            if answer.value is None and interrupted:
+                break
+            found[claim.id] = one = answer.value or _nothing(claim, answer.failure)
+            if answer.failure:
+                notes.print(f"{claim.id}: {answer.failure}", style="red", markup=False, highlight=False)
             if not as_json:
-                if as_markdown:
-                    sys.stdout.write(words.markdown(audits[-1]) + "\n")
-                else:
-                    screen.show(audits[-1], console)
-                    console.print()
-            if "interrupted" in audits[-1].missing:
+                sys.stdout.write(one.markdown + "\n" if as_markdown else one.screen)
+            if interrupted:
                 break
     if as_json:
-        print_json([words.to_json(found) for found in audits])
+        print_json([one.data for one in found.values()])
     if html is not None:
-        page.write_page(audits, html)
+        Path(html).write_text(page.page_of({name: one.section for name, one in found.items()}), encoding="utf-8")
         notes.print(f"wrote {html}", highlight=False)
-    if len(audits) < len(chosen):
-        notes.print(f"interrupted: {len(chosen) - len(audits)} of {len(chosen)} claims were not audited")
-    interrupted = any("interrupted" in found.missing for found in audits)
-    if interrupted or not all(found.as_expected for found in audits):
+    if len(found) < len(chosen):
+        notes.print(f"interrupted: {len(chosen) - len(found)} of {len(chosen)} claims were not audited")
+    if interrupted or not all(one.as_expected for one in found.values()):
         raise typer.Exit(1)
+
+
+@dataclass(frozen=True)
+class Found:
+    """What an audit has found, as plain data: how it is printed, and how many questions were asked."""
+
+    stage: int
+    screen: str
+    markdown: str
+    data: dict[str, Any]
+    section: str
+    as_expected: bool
+
+
+def _audited(claim: Claim, budget: int, seed: int, seconds: float, told: Callable[[Found], None]) -> Answer[Found]:
+    """The audit of a claim in a process of its own, so that what the claim does to it is an error of that claim."""
+    from resstream.audit import Audit, page, screen, words
+    from resstream.audit import audit as audit_claim
+
+    def shown(audit: Audit, stage: int) -> Found:
+        text = rendered(screen.summary(audit)) + "\n"
+        return Found(stage, text, words.markdown(audit), words.to_json(audit), page.section(audit), audit.as_expected)
+
+    def work(tell: Callable[[Found], None]) -> Found:
+        stages = [("", 0)]  # as they begin
+
+        def kept(audit: Audit) -> None:
+            stage, done = stages[-1]
+            missing = f"what comes after {stage}: the claim did not come to an end"
+            so_far = shown(dataclasses.replace(audit, missing=(*audit.missing, missing)), done)
+            tell(dataclasses.replace(so_far, as_expected=False))
+
+        return shown(
+            audit_claim(
+                claim,
+                budget=budget,
+                seed=seed,
+                seconds=seconds,
+                progress=lambda stage, done, _: stages.append((stage, done)),
+                kept=kept,
+            ),
+            len(stages),
+        )
+
+    # An audit looks at the clock between its questions; what is far beyond hangs in the claim itself.
+    return apart(work, 1.5 * seconds + OVERTIME, memory=None, told=told)
+
+
+def _nothing(claim: Claim, failure: str) -> Found:
+    """What is printed of a claim whose audit ended before it had found anything."""
+    text = f"{claim.id}: error: {failure}\n"
+    data = {"claim": claim.id, "status": "error", "error": failure}
+    return Found(0, text, f"## {claim.id}\n\n**error**: {failure}\n", data, f"<h2>{escape(text)}</h2>", False)
 
 
 def new(name: Annotated[str, typer.Argument(metavar="NAME", help="Of the file: NAME.py is written.")]) -> None:

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from resstream.cli.output import (
+    LONGEST,
     REFUTED,
     UNDECIDED,
     Budget,
@@ -61,7 +62,7 @@ def falsify(
             budget,
             seed,
             workers,
-            seconds=seconds,
+            seconds=LONGEST if seconds is None else seconds,  # a limit: so a claim that ends its process ends a worker
             memory=DIRECTORY if memory else None,
             save=save,
             progress=lambda chunk: progress.update(task, advance=chunk.size, description=chunk.engine),

@@ -16,8 +16,8 @@ REFUTED, USAGE, UNDECIDED = 1, 2, 3
 console = Console(width=None if sys.stdout.isatty() else 160)  # a file has no width to fit a table to
 notes = Console(stderr=True)
 
-LONGEST = 10.0**7
-"""Seconds of the longest limit in time, some months."""
+LONGEST = 10.0**6
+"""Seconds of the longest limit in time, some days: as far as the system can wait."""
 
 
 def _seconds(value: float | None) -> float | None:

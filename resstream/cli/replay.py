@@ -28,7 +28,10 @@ def replay(
     """
     if form not in FORMS:
         raise ResstreamError(f"--as {form}: expected {', '.join(FORMS)}")
-    outcome, text = apart(file, lambda _: _judged(file, claims_file, form), seconds)
+    answer = apart(lambda _: _judged(file, claims_file, form), seconds)
+    if answer.value is None:
+        raise ResstreamError(f"{file}: {answer.failure}")
+    outcome, text = answer.value
     sys.stdout.write(text)
     raise typer.Exit({"violated": REFUTED, "undecided": UNDECIDED, "undefined": UNDECIDED}.get(outcome, 0))
 

@@ -39,25 +39,33 @@ class Worker:
         self.pipe.close()
 
 
-def fork(target: Callable[[Connection], None]) -> Worker:
-    """Start a process that runs `target` with its end of a pipe; Ctrl-C is left to the parent, whose end is its own."""
+def fork(target: Callable[[Connection], None], *, interruptible: bool = False) -> Worker:
+    """Start a process that runs `target` with its end of a pipe; Ctrl-C is left to the parent, whose end is its own.
+
+    interruptible: the process may have workers of its own, and the first SIGINT raises KeyboardInterrupt in it.
+    """
     ours, theirs = _FORK.Pipe()
 
     parent = os.getpid()
 
     def run() -> None:
         die_with(parent)
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        signal.signal(signal.SIGINT, _interrupted_once if interruptible else signal.SIG_IGN)
         ours.close()
         target(theirs)
 
-    process = _FORK.Process(target=run, daemon=True)
+    process = _FORK.Process(target=run, daemon=not interruptible)
     with warnings.catch_warnings():
         # Python warns of forking beside threads; the child only computes, and takes no lock of theirs.
         warnings.simplefilter("ignore", DeprecationWarning)
         process.start()
     theirs.close()
     return Worker(process, ours)
+
+
+def _interrupted_once(*_: object) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    raise KeyboardInterrupt
 
 
 class Pool(Generic[T]):

@@ -10,39 +10,46 @@ from types import MappingProxyType
 import numpy as np
 
 from resstream.arithmetic import Array, erf, exact, exp, ones, relu, sqrt, tanh
+from resstream.reference.checks import in_range, require_matrix
 
 _TWO_OVER_PI = exact(2 / Fraction(math.pi))  # with pi's float64, as implementations take it
 
 
+@in_range
 def gelu(x: Array) -> Array:
-    """x times the normal distribution function, x/2 (1 + erf(x/sqrt 2)), entry by entry: any shape, kept.
+    """x times the normal distribution function, x/2 (1 + erf(x/sqrt 2)), entry by entry: (..., n, d), kept.
 
     Source: Hendrycks and Gimpel, Gaussian Error Linear Units (2016), section 2.
 
-    >>> gelu(np.array([0.0, 100.0]))
-    array([  0., 100.])
+    >>> gelu(np.array([[0.0, 100.0]]))
+    array([[  0., 100.]])
     """
+    x = require_matrix("x", x)
     one = ones((1,) * x.ndim, like=x)
     return exact(1, 2) * x * (1 + erf(x / sqrt(2 * one)))
 
 
+@in_range
 def gelu_tanh(x: Array) -> Array:
-    """GELU as it is approximated, x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))), entry by entry: any shape, kept.
+    """GELU as it is approximated, x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))), entry by entry: (..., n, d), kept.
 
     Source: Hendrycks and Gimpel (2016), section 2.
     """
+    x = require_matrix("x", x)
     rate = sqrt(_TWO_OVER_PI * ones((1,) * x.ndim, like=x))
     return exact(1, 2) * x * (1 + tanh(rate * (x + exact("0.044715") * (x * x * x))))
 
 
+@in_range
 def silu(x: Array) -> Array:
     """x times the logistic function, x/(1 + exp(-x)), entry by entry: any shape, kept (also called swish).
 
     Source: Elfwing, Uchibe and Doya, Sigmoid-Weighted Linear Units (2017), equation 1.
 
-    >>> silu(np.array([0.0, 1000.0, -1000.0]))
-    array([   0., 1000.,   -0.])
+    >>> silu(np.array([[0.0, 1000.0, -1000.0]]))
+    array([[   0., 1000.,   -0.]])
     """
+    x = require_matrix("x", x)
     with np.errstate(over="ignore"):  # far below zero the weight of x is rightly 0
         return x / (1 + exp(-x))
 

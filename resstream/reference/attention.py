@@ -11,6 +11,7 @@ from resstream.arithmetic import Array, exp, ones, peak, sqrt, total, where
 from resstream.errors import DomainError, ShapeError
 from resstream.reference.checks import (
     in_range,
+    keep,
     refuse_where,
     require_batch,
     require_instance,
@@ -120,8 +121,7 @@ class Head:
             if getattr(self, name) is not None:
                 checked[name] = require_row(name, getattr(self, name), h, of="W_Q has")
         require_batch(**checked)
-        for name, array in checked.items():
-            object.__setattr__(self, name, array)
+        keep(self, checked)
 
 
 @in_range

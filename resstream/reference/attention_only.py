@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,12 +18,15 @@ from resstream.errors import DomainError, ShapeError
 from resstream.reference.attention import causal_mask, softmax
 from resstream.reference.checks import (
     in_range,
+    keep,
     require_batch,
     require_causal,
     require_entries,
+    require_like,
     require_matrix,
     require_rows,
     require_sequence,
+    require_tokens,
     require_whole,
     require_width,
 )
@@ -116,8 +119,7 @@ class AttentionOnlyModel:
             if layers:
                 require_matrix(name, array)
         self._require_one_batch(checked)
-        for name, array in checked.items():
-            object.__setattr__(self, name, array)
+        keep(self, checked)
         if self.base is not None:
             require_whole("base", self.base, 1, MOST)
             if h % 2:
@@ -148,7 +150,7 @@ class AttentionOnlyModel:
 
     def embed(self, tokens: Array) -> Array:
         """Rows of the embedding: integers (..., n) in 0..V-1 -> x_0 (..., n, d); other tokens raise DomainError."""
-        tokens = _tokens(tokens, self.embedding.shape[-2])
+        tokens = require_tokens(tokens, self.embedding.shape[-2])
         if self.embedding.ndim == 2:
             return self.embedding[tokens]
         try:
@@ -285,7 +287,7 @@ class AttentionOnlyModel:
 
     def score_scale(self, like: Array) -> Array:
         """The root of the head width, by which scores are divided: (1, 1), in the number system of `like`."""
-        return sqrt(self.W_Q.shape[-1] * ones((1, 1), like))
+        return sqrt(self.W_Q.shape[-1] * ones((1, 1), require_like("like", like)))
 
     @in_range
     def scores(
@@ -359,23 +361,6 @@ def paths(layers: int, heads: int) -> list[Path]:
         raise DomainError(f"layers, heads: expected at most {MOST_PATHS:,} paths, got (1 + {heads})^{layers}")
     choices = product([None, *range(heads)], repeat=layers)
     return [tuple((layer, head) for layer, head in enumerate(choice) if head is not None) for choice in choices]
-
-
-def _tokens(tokens: Any, symbols: int) -> Array:
-    """Tokens (..., n) through the gate: whole numbers from 0 to symbols - 1."""
-    if isinstance(tokens, np.ma.MaskedArray):
-        raise DomainError("tokens: expected a plain array, got a masked one")
-    try:
-        tokens = np.asarray(tokens)
-    except ValueError:
-        raise ShapeError("tokens: expected integers (..., n), got lists of different lengths") from None
-    if tokens.dtype.kind not in "iu":
-        raise DomainError(f"tokens: expected integers, got dtype {tokens.dtype}")
-    if tokens.ndim == 0 or tokens.size == 0:
-        raise ShapeError(f"tokens: expected at least one, in the shape (..., n), got shape {tokens.shape}")
-    if not (tokens.min() >= 0 and tokens.max() < symbols):
-        raise DomainError(f"tokens: expected 0..{symbols - 1}, got {tokens.min()}..{tokens.max()}")
-    return tokens
 
 
 def _read(trace: Trace, layer: int, reads: Reads | None) -> Array:

@@ -12,7 +12,7 @@ the batch, and shows as NaN in its own result instead.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import wraps
 from numbers import Real
@@ -125,6 +125,14 @@ def require_entries(name: str, x: Any, axes: str = "") -> Array:
     return np.asarray(x).astype(np.float64, copy=False)
 
 
+def require_like(name: str, x: Any) -> Array:
+    """An array that says which number system is asked for: of any shape, but with an entry."""
+    x = require_entries(name, x)
+    if x.size == 0:
+        raise ShapeError(f"{name}: expected at least one entry, got shape {x.shape}")
+    return x
+
+
 def _require_one_kind(name: str, x: Array) -> Array:
     kinds = {type(entry) for entry in x.flat}
     if all(issubclass(kind, Entry) for kind in kinds):
@@ -213,6 +221,20 @@ def require_entry(name: str, x: Any) -> Array:
     if x.shape[-2:] != (1, 1):
         raise ShapeError(f"{name}: expected one entry (..., 1, 1), got shape {x.shape}")
     return x
+
+
+def require_shape(name: str, x: Any, shape: tuple[int, ...]) -> Array:
+    """A matrix whose trailing axes are of the shape given."""
+    x = require_matrix(name, x)
+    if x.shape[-len(shape) :] != shape:
+        raise ShapeError(f"{name}: expected the shape (..., {', '.join(map(str, shape))}), got {x.shape}")
+    return x
+
+
+def keep(holder: object, arrays: Mapping[str, Array]) -> None:
+    """Have a frozen dataclass hold its arrays as the gate gave them back."""
+    for name, array in arrays.items():
+        object.__setattr__(holder, name, array)
 
 
 def require_batch(**arguments: Array | None) -> None:
@@ -323,11 +345,43 @@ def _shown(number: Any) -> str:
     return f"one of {number.bit_length()} bits" if isinstance(number, int) and abs(number) > 10**20 else str(number)
 
 
+def require_choice(name: str, value: Any, choices: Iterable[str]) -> str:
+    """One of some words."""
+    if not isinstance(value, str) or value not in choices:
+        expected = ", ".join(map(repr, sorted(choices)))
+        raise DomainError(f"{name}: expected one of {expected}, got {str(value)[:40]!r}")
+    return value
+
+
+def require_tokens(tokens: Any, symbols: int) -> Array:
+    """Tokens (..., n): whole numbers from 0 to symbols - 1, at least one."""
+    if isinstance(tokens, np.ma.MaskedArray):
+        raise DomainError("tokens: expected a plain array, got a masked one")
+    try:
+        tokens = np.asarray(tokens)
+    except ValueError:
+        raise ShapeError("tokens: expected integers (..., n), got lists of different lengths") from None
+    if tokens.dtype.kind not in "iu":
+        raise DomainError(f"tokens: expected integers, got dtype {tokens.dtype}")
+    if tokens.ndim == 0 or tokens.size == 0:
+        raise DomainError(f"tokens: expected integers (..., n), at least one, got shape {tokens.shape}")
+    if not (tokens.min() >= 0 and tokens.max() < symbols):
+        raise DomainError(f"tokens: expected 0..{symbols - 1}, got {tokens.min()}..{tokens.max()}")
+    return tokens
+
+
 def require_instance(name: str, value: Any, kind: type[T]) -> T:
     """An object of one of the reference's own classes."""
     if not isinstance(value, kind):
         raise DomainError(f"{name}: expected a {kind.__name__}, got {type(value).__name__}")
     return value
+
+
+def require_flag(name: str, value: Any) -> bool:
+    """True or False."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise DomainError(f"{name}: expected True or False, got {type(value).__name__}")
+    return bool(value)
 
 
 def require_callable(name: str, value: Any) -> None:
@@ -359,6 +413,8 @@ def require_epsilon(name: str, value: Any, like: Array) -> Any:
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (Real, Exact)):
         raise DomainError(f"{name}: expected a number, exact(p, q) or an array (..., 1, 1), got {type(value).__name__}")
     number: Any = value.value if isinstance(value, Exact) else value
+    if isinstance(number, np.floating):
+        number = float(number)
     if not number >= 0:
         raise DomainError(f"{name}: expected 0 or more, got {_shown(number)}")
     if number > sys.float_info.max:

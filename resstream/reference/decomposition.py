@@ -10,7 +10,8 @@ from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 
 from resstream.arithmetic import Array, absolute, largest_entry, maximum, total, zeros
-from resstream.errors import DomainError
+from resstream.errors import DomainError, ShapeError
+from resstream.reference.checks import require_choice, require_instance, require_whole
 from resstream.reference.transformer import (
     POST,
     AttentionLayer,
@@ -139,6 +140,7 @@ def stream_sum(model: Transformer, trace: TransformerTrace) -> Sum:
 
     Source: Theorem 2 (i) of "The Transformer Block and the Residual Stream"; in post-LN with the norms frozen.
     """
+    _require(model, trace)
     frozen = _carry(model, trace, _whole_layers)
     return Sum("stream", frozen.parts, frozen.constant, trace.final)
 
@@ -150,11 +152,13 @@ def attribution_by_layer(model: Transformer, trace: TransformerTrace) -> Sum:
     taken apart; so for every decomposition here but `lens_increments`. Source: Theorem 3 and its caveat of "The
     Transformer Block and the Residual Stream", with norms of both kinds and places.
     """
+    _require(model, trace)
     return _read(model, trace, _carry(model, trace, _whole_layers), "attribution by layer")
 
 
 def attribution_by_head(model: Transformer, trace: TransformerTrace) -> Sum:
     """Direct logit attribution by head and MLP: the embedding's parts, "head 0.0", ..., "mlp 0", ...: (..., n, V)."""
+    _require(model, trace)
     return _read(model, trace, _carry(model, trace, _heads), "attribution by head")
 
 
@@ -163,10 +167,13 @@ def neuron_terms(model: Transformer, trace: TransformerTrace, layer: int, positi
 
     Source: Proposition 1 (ii) of "The Transformer Block and the Residual Stream", for any activation, gated or not.
     """
+    _require(model, trace)
+    layer = require_whole("layer", layer, 0, len(model.blocks) - 1)
     mlp, seen = model.blocks[layer].mlp, trace.blocks[layer]
     if mlp is None or seen.hidden is None or seen.mlp_write is None:
         raise DomainError(f"layer: expected one with an MLP, got {layer}")
-    at = range(seen.hidden.shape[-2])[position]
+    n = seen.hidden.shape[-2]
+    at = require_whole("position", position, -n, n - 1) % n
     hidden = seen.hidden[..., at : at + 1, :]
     parts: Parts = {
         f"neuron {layer}.{k}": hidden[..., k : k + 1] * mlp.W_out[..., k : k + 1, :] for k in range(hidden.shape[-1])
@@ -181,6 +188,7 @@ def logit_lens_increments(model: Transformer, trace: TransformerTrace) -> Sum:
     The norm is recomputed at every state. No constant belongs to it, since every reading has the biases in it.
     Source: "The Transformer Block and the Residual Stream", Induction heads.
     """
+    _require(model, trace)
     readings = [model.read(state) for state in trace.states]
     lens = [state if seen is None else seen for state, seen in zip(trace.states, readings, strict=True)]
     parts: Parts = {"embedding": lens[0]}
@@ -195,8 +203,8 @@ def path_expansion(model: Transformer, trace: TransformerTrace, by: str = HEAD) 
     layers by="layer", or its length by="length". More than 4,096 of them raise DomainError, which says how to ask for
     fewer. Source: Theorem 3 of "The Transformer Block and the Residual Stream", with MLPs and norms.
     """
-    if by not in (HEAD, LAYER, LENGTH):
-        raise DomainError(f"by: expected {HEAD!r}, {LAYER!r} or {LENGTH!r}, got {by!r}")
+    _require(model, trace)
+    require_choice("by", by, (HEAD, LAYER, LENGTH))
     count = number_of_paths(model, by, len(trace.embedded))
     if count > MOST_PATHS:
         fewer = LAYER if by == HEAD else LENGTH
@@ -227,6 +235,9 @@ def path_expansion(model: Transformer, trace: TransformerTrace, by: str = HEAD) 
 
 def number_of_paths(model: Transformer, by: str, embedded: int = 1) -> int:
     """How many terms `path_expansion` has, for a number of parts of the embedding."""
+    require_instance("model", model, Transformer)
+    require_choice("by", by, (HEAD, LAYER, LENGTH))
+    embedded = require_whole("embedded", embedded, 0, MOST_PATHS)
     sources = [embedded, *(int(block.mlp is not None) for block in model.blocks)]
     layers = len(model.blocks)
     if by == LENGTH:
@@ -245,6 +256,7 @@ def six_sums(model: Transformer, trace: TransformerTrace) -> list[Sum]:
 
     Without an MLP they are five.
     """
+    _require(model, trace)
     fed = [index for index, block in enumerate(model.blocks) if block.mlp is not None]
     finest = next(by for by in (HEAD, LAYER, LENGTH) if by == LENGTH or _fits(model, trace, by))
     return [
@@ -266,3 +278,12 @@ def _fits(model: Transformer, trace: TransformerTrace, by: str) -> bool:
 def _moved(pattern: Array, read: Array, layer: AttentionLayer) -> Array:
     """What every head writes of a stream (..., n, d), biases aside: (..., H, n, d)."""
     return pattern @ (read[..., None, :, :] @ layer.values_map) @ layer.W_O
+
+
+def _require(model: Transformer, trace: TransformerTrace) -> None:
+    require_instance("model", model, Transformer)
+    require_instance("trace", trace, TransformerTrace)
+    if len(trace.blocks) != len(model.blocks):
+        raise ShapeError(
+            f"trace: expected one of {len(model.blocks)} blocks, as the model has, got {len(trace.blocks)}"
+        )

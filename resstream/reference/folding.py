@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from resstream.arithmetic import Array, mean
 from resstream.errors import DomainError
+from resstream.reference.checks import require_instance
 from resstream.reference.transformer import (
     LAYER,
     POST,
@@ -24,6 +25,7 @@ def fold_norms(model: Transformer) -> Transformer:
     read by no unembedding. Source: "A Mathematical Framework for Transformer Circuits", appendix; the claim
     `literature.layernorm_folding` for one map.
     """
+    require_instance("model", model, Transformer)
     if any(block.layout == POST for block in model.blocks):
         raise DomainError("model: the gain of a norm after the skip is part of the stream, and cannot be folded")
     blocks = [_folded(block) for block in model.blocks]
@@ -104,6 +106,7 @@ def fold_value_biases(model: Transformer) -> Transformer:
 
     Source: the claim `literature.value_bias_folding`.
     """
+    require_instance("model", model, Transformer)
     blocks = [
         replace(block, attention=replace(block.attention, b_V=None, b_O=block.attention.constant_write))
         for block in model.blocks
@@ -118,6 +121,7 @@ def centre_writing_weights(model: Transformer) -> Transformer:
     DomainError, as does a pre-LN model without a final norm. Source: TransformerLens, `center_writing_weights`; the
     claim `literature.centred_writers` for one map.
     """
+    require_instance("model", model, Transformer)
     readers = [block.attention_norm for block in model.blocks]
     readers += [block.mlp_norm for block in model.blocks if block.mlp is not None]
     post = bool(model.blocks) and all(block.layout == POST for block in model.blocks)
@@ -162,6 +166,7 @@ def centre_unembedding(model: Transformer) -> Transformer:
     So the probabilities are the same, and so is every difference of two logits. A model without an unembedding raises
     DomainError. Source: TransformerLens, `center_unembed`.
     """
+    require_instance("model", model, Transformer)
     if model.unembedding is None:
         raise DomainError("model: expected an unembedding, got none")
     return replace(model, unembedding=_centred(model.unembedding), output_bias=_centred_bias(model.output_bias))

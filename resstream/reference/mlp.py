@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from resstream.arithmetic import Array, relu, total
 from resstream.reference.checks import (
     in_range,
+    keep,
     require_batch,
     require_instance,
     require_matrix,
@@ -34,8 +35,7 @@ class MLP:
         W_2 = require_rows("W_2", self.W_2, W_1.shape[-1], of="W_1 has columns")
         b_2 = require_row("b_2", self.b_2, W_2.shape[-1], of="W_2 has")
         require_batch(W_1=W_1, b_1=b_1, W_2=W_2, b_2=b_2)
-        for name, array in (("W_1", W_1), ("b_1", b_1), ("W_2", W_2), ("b_2", b_2)):
-            object.__setattr__(self, name, array)
+        keep(self, {"W_1": W_1, "b_1": b_1, "W_2": W_2, "b_2": b_2})
 
 
 @in_range

@@ -48,8 +48,8 @@ class Norm:
     inverse: Array | None = None
 
     def __post_init__(self) -> None:
-        if self.kind not in KINDS:
-            raise DomainError(f"kind: expected one of {', '.join(KINDS)}, got {self.kind!r}")
+        if not isinstance(self.kind, str) or self.kind not in KINDS:
+            raise DomainError(f"kind: expected one of {', '.join(KINDS)}, got {str(self.kind)[:40]!r}")
         if (self.basis is None) != (self.inverse is None):
             raise ShapeError("basis, inverse: expected both or neither")
         if self.basis is not None and self.inverse is not None:

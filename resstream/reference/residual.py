@@ -15,6 +15,7 @@ from resstream.reference.checks import (
     in_range,
     require_batch,
     require_callable,
+    require_flag,
     require_matrix,
     require_row,
     require_sequence,
@@ -110,6 +111,7 @@ def backward_recursion(g: Array, Js: Sequence[Array], residual: bool = True) -> 
     Source: Theorem 2 (i), last sentence.
     """
     Js, identity = _jacobians(Js)
+    require_flag("residual", residual)
     g = require_row("g", g, identity.shape[-1], of="Js[0] has")
     require_batch(g=g, **{f"Js[{k}]": J for k, J in enumerate(Js)})
     gradients = [g]

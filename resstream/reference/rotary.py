@@ -18,7 +18,7 @@ from resstream.errors import DomainError, NotExact, ShapeError
 from resstream.reference.checks import (
     in_range,
     require_batch,
-    require_entries,
+    require_like,
     require_matrix,
     require_sequence,
     require_whole,
@@ -106,9 +106,7 @@ def sinusoidal(positions: Positions, width: int, base: int = 10_000, *, like: Ar
 
 def _angles(positions: Positions, width: int, base: int, like: Array) -> Array:
     """position * base^(-2i/width), shape (..., n, width/2)."""
-    like = require_entries("like", like)
-    if like.size == 0:
-        raise ShapeError(f"like: expected at least one entry, got shape {like.shape}")
+    like = require_like("like", like)
     width = require_whole("width", width, 1, MOST)
     if width % 2:
         raise ShapeError(f"rotary: expected an even, positive width (pairs of columns), got {width}")

@@ -15,7 +15,21 @@ from resstream.arithmetic import Array, ones, sqrt, total
 from resstream.errors import DomainError, ShapeError
 from resstream.reference.activations import ACTIVATIONS
 from resstream.reference.attention import causal_mask, softmax
-from resstream.reference.checks import require_matrix, require_rows, require_width
+from resstream.reference.checks import (
+    keep,
+    require_batch,
+    require_choice,
+    require_epsilon,
+    require_flag,
+    require_instance,
+    require_matrix,
+    require_rows,
+    require_sequence,
+    require_shape,
+    require_tokens,
+    require_whole,
+    require_width,
+)
 from resstream.reference.normalisation import Epsilon, centre, layer_norm, layer_norm_scale, rms_norm, rms_norm_scale
 from resstream.reference.positions import RotaryPositions, alibi_bias
 
@@ -35,8 +49,15 @@ class NormLayer:
     epsilon: Epsilon = 0
 
     def __post_init__(self) -> None:
-        if self.kind not in (LAYER, RMS):
-            raise DomainError(f"kind: expected {LAYER!r} or {RMS!r}, got {self.kind!r}")
+        require_choice("kind", self.kind, (LAYER, RMS))
+        given = {name: getattr(self, name) for name in ("gain", "bias") if getattr(self, name) is not None}
+        checked = {name: require_matrix(name, x) for name, x in given.items()}
+        for name, x in checked.items():
+            require_shape(name, x, (1, next(iter(checked.values())).shape[-1]))
+        require_batch(**checked)
+        like = next(iter(checked.values()), self.epsilon if isinstance(self.epsilon, np.ndarray) else np.ones((1, 1)))
+        require_epsilon("epsilon", self.epsilon, like)
+        keep(self, checked)
 
     def __call__(self, x: Array) -> Array:
         """The rows normalised: (..., n, d) -> (..., n, d)."""
@@ -76,22 +97,22 @@ class AttentionLayer:
     b_O: Array | None = None
 
     def __post_init__(self) -> None:
-        for name in ("W_Q", "W_K", "W_V", "W_O"):
-            W = getattr(self, name)
-            require_matrix(name, W)
+        checked = {name: require_matrix(name, getattr(self, name)) for name in ("W_Q", "W_K", "W_V", "W_O")}
+        for name, W in checked.items():
             if W.ndim < 3:
                 raise ShapeError(f"{name}: expected the shape (..., heads, rows, columns), got {W.shape}")
-        heads, d, h = self.W_Q.shape[-3:]
-        groups, v = self.W_K.shape[-3], self.W_V.shape[-1]
+        heads, d, h = checked["W_Q"].shape[-3:]
+        groups, v = checked["W_K"].shape[-3], checked["W_V"].shape[-1]
         if heads % groups:
             raise ShapeError(f"W_K: expected a number of key heads that divides the {heads} heads of W_Q, got {groups}")
         for name, shape in {
             "W_K": (groups, d, h), "W_V": (groups, d, v), "W_O": (heads, v, d),
             "b_Q": (heads, 1, h), "b_K": (groups, 1, h), "b_V": (groups, 1, v), "b_O": (1, d),
         }.items():  # fmt: skip
-            array = getattr(self, name)
-            if array is not None and array.shape[-len(shape) :] != shape:
-                raise ShapeError(f"{name}: expected the shape (..., {str(shape)[1:-1]}), got {array.shape}")
+            if getattr(self, name) is not None:
+                checked[name] = require_shape(name, getattr(self, name), shape)
+        require_batch(**{name: x if name == "b_O" else x[..., 0, :, :] for name, x in checked.items()})
+        keep(self, checked)
 
     @property
     def heads(self) -> int:
@@ -140,17 +161,16 @@ class FeedForward:
     b_gate: Array | None = None
 
     def __post_init__(self) -> None:
-        if self.activation not in ACTIVATIONS:
-            raise DomainError(f"activation: expected one of {sorted(ACTIVATIONS)}, got {self.activation!r}")
-        require_matrix("W_in", self.W_in)
-        d, w = self.W_in.shape[-2:]
-        require_rows("W_out", self.W_out, w, of="W_in has columns")
-        if self.W_gate is not None:
-            require_rows("W_gate", self.W_gate, d, of="W_in has")
-            require_width("W_gate", self.W_gate, w, of="W_in has")
-        for name, width in (("b_in", w), ("b_gate", w), ("b_out", self.W_out.shape[-1])):
+        require_choice("activation", self.activation, ACTIVATIONS)
+        checked = {"W_in": require_matrix("W_in", self.W_in)}
+        d, w = checked["W_in"].shape[-2:]
+        checked["W_out"] = require_rows("W_out", self.W_out, w, of="W_in has columns")
+        shapes = {"W_gate": (d, w), "b_in": (1, w), "b_gate": (1, w), "b_out": (1, checked["W_out"].shape[-1])}
+        for name, shape in shapes.items():
             if getattr(self, name) is not None:
-                require_width(name, getattr(self, name), width, of="the map has")
+                checked[name] = require_shape(name, getattr(self, name), shape)
+        require_batch(**checked)
+        keep(self, checked)
 
     def hidden(self, x: Array) -> Array:
         """The activations, which W_out takes to the stream: (..., n, d) -> (..., n, w)."""
@@ -177,8 +197,13 @@ class TransformerBlock:
     layout: str = PRE
 
     def __post_init__(self) -> None:
-        if self.layout not in (PRE, POST, PARALLEL):
-            raise DomainError(f"layout: expected {PRE!r}, {POST!r} or {PARALLEL!r}, got {self.layout!r}")
+        require_choice("layout", self.layout, (PRE, POST, PARALLEL))
+        require_instance("attention", self.attention, AttentionLayer)
+        if self.mlp is not None:
+            require_instance("mlp", self.mlp, FeedForward)
+        for name in ("attention_norm", "mlp_norm"):
+            if getattr(self, name) is not None:
+                require_instance(name, getattr(self, name), NormLayer)
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,6 +214,14 @@ class PredictionHead:
     b: Array
     norm: NormLayer
     activation: str = "gelu"
+
+    def __post_init__(self) -> None:
+        W = require_matrix("W", self.W)
+        b = require_shape("b", self.b, (1, W.shape[-1]))
+        require_batch(W=W, b=b)
+        keep(self, {"W": W, "b": b})
+        require_instance("norm", self.norm, NormLayer)
+        require_choice("activation", self.activation, ACTIVATIONS)
 
     def __call__(self, x: Array) -> Array:
         """(..., n, d) -> (..., n, d)."""
@@ -269,14 +302,33 @@ class Transformer:
     """How many tokens the model may be given at once, where its positions do not say it."""
 
     def __post_init__(self) -> None:
-        require_matrix("embedding", self.embedding)
-        d = self.embedding.shape[-1]
+        checked = {"embedding": require_matrix("embedding", self.embedding)}
+        d = checked["embedding"].shape[-1]
         if self.unembedding is not None:
-            require_rows("unembedding", self.unembedding, d, of="embedding has columns")
+            checked["unembedding"] = require_rows("unembedding", self.unembedding, d, of="embedding has columns")
+        if self.output_bias is not None:
+            unembedding = checked.get("unembedding")
+            if unembedding is None:
+                raise ShapeError("output_bias: expected an unembedding beside it")
+            checked["output_bias"] = require_shape("output_bias", self.output_bias, (1, unembedding.shape[-1]))
         for name in ("position_embedding", "segment"):
             if getattr(self, name) is not None:
-                require_width(name, getattr(self, name), d, of="embedding has")
-        for index, block in enumerate(self.blocks):
+                checked[name] = require_width(name, getattr(self, name), d, of="embedding has")
+        if self.alibi is not None:
+            checked["alibi"] = require_matrix("alibi", self.alibi)
+        require_batch(**{name: x for name, x in checked.items() if name != "alibi"})
+        keep(self, checked)
+        for name, kind in {
+            "final_norm": NormLayer, "embedding_norm": NormLayer, "rotary": RotaryPositions,
+            "prediction_head": PredictionHead,
+        }.items():  # fmt: skip
+            if getattr(self, name) is not None:
+                require_instance(name, getattr(self, name), kind)
+        require_flag("causal", self.causal)
+        if self.context is not None:
+            require_whole("context", self.context, 1, 1 << 53)
+        for index, block in enumerate(require_sequence("blocks", self.blocks, "blocks")):
+            require_instance(f"blocks[{index}]", block, TransformerBlock)
             require_rows(f"blocks[{index}].W_Q", block.attention.W_Q, d, of="embedding has columns")
             if block.mlp is not None:
                 require_rows(f"blocks[{index}].W_in", block.mlp.W_in, d, of="embedding has columns")
@@ -285,12 +337,9 @@ class Transformer:
         """The parts of the first state: integers (n,) in 0..V-1 -> "tokens" and, if there are any, "positions" and
         "segment", each (n, d). Other tokens, and more of them than there are positions, raise DomainError.
         """
-        tokens = np.asarray(tokens)
-        if tokens.dtype.kind not in "iu" or tokens.ndim != 1 or not tokens.size:
-            raise DomainError(f"tokens: expected integers (n,), got dtype {tokens.dtype} and shape {tokens.shape}")
-        symbols = self.embedding.shape[-2]
-        if tokens.min() < 0 or tokens.max() >= symbols:
-            raise DomainError(f"tokens: expected 0..{symbols - 1}, got {tokens.min()}..{tokens.max()}")
+        tokens = require_tokens(tokens, self.embedding.shape[-2])
+        if tokens.ndim != 1:
+            raise ShapeError(f"tokens: expected integers (n,), got shape {tokens.shape}")
         return self.placed(self.embedding[..., tokens, :])
 
     def placed(self, rows: Array) -> dict[str, Array]:
@@ -381,9 +430,14 @@ class Transformer:
 
 def sum_of(parts: Mapping[str, Array]) -> Array:
     """The parts added up, broadcast against each other; no parts raise ShapeError."""
-    if not parts:
-        raise ShapeError("parts: expected at least one, got none")
-    first, *rest = parts.values()
+    if not isinstance(parts, Mapping) or not parts:
+        raise ShapeError("parts: expected arrays by name, at least one")
+    arrays = {f"parts[{name!r}]": require_matrix(f"parts[{name!r}]", part) for name, part in parts.items()}
+    require_batch(**arrays)
+    first, *rest = arrays.values()
+    if any(part.shape[-1] != first.shape[-1] or part.shape[-2] not in (1, first.shape[-2]) for part in rest):
+        shapes = ", ".join(f"{name} {part.shape}" for name, part in arrays.items())
+        raise ShapeError(f"parts: expected one width, and one number of rows: {shapes}")
     for part in rest:
         first = first + part
     return first

@@ -2,6 +2,7 @@
 
 import importlib
 import pkgutil
+import re
 import sys
 
 import numpy as np
@@ -9,7 +10,10 @@ import pytest
 
 from resstream import claims, reference
 from resstream.arithmetic import FLOAT64, Ball, eye, mean, sqrt, square, where
+from resstream.claim import at_least, claim, equal
 from resstream.claims import claims_of, library, lookup
+from resstream.claims.usage import exercises_reference, files_used
+from resstream.domains import Matrix
 from resstream.falsify.search import search
 from resstream.reference import centre, layer_norm
 from resstream.reference.rotary import rotation
@@ -202,3 +206,28 @@ def test_a_hypothesis_has_a_name_and_a_line_to_read(identifier):
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_family_has_claims_that_hold_and_claims_that_fail(family):
     assert {claim.expect for claim in claims_of(FAMILIES[family])} == {"holds", "fails"}
+
+
+# ---- what a claim runs ------------------------------------------------------
+
+
+def test_a_claim_that_runs_the_reference_is_told_from_one_that_does_not():
+    @claim("mine.with", over={"X": Matrix("n", "d")})
+    def with_reference(X):
+        return at_least(reference.diameter(X), 0)
+
+    @claim("mine.without", over={"X": Matrix("n", "d")})
+    def without(X):
+        return equal(X + X, 2 * X)
+
+    assert exercises_reference(with_reference)
+    assert not exercises_reference(without)
+    assert any(file.endswith("smoothing.py") for file in files_used(with_reference))
+
+
+def test_most_claims_exercise_the_reference():
+    """What the table marks as pure arithmetic is what runs none of it, and is a small part."""
+    arithmetic = {name for name in IDENTIFIERS if not exercises_reference(lookup(name))}
+    marked = set(re.findall(r"^\| `([^`]+)` \| .* \+ \|", claims.as_markdown(), flags=re.M))
+    assert marked == arithmetic
+    assert 0 < len(arithmetic) < len(IDENTIFIERS) / 5

@@ -221,3 +221,14 @@ def test_the_worked_example_of_the_running_sum():
     assert (states[3] - states[2] == written[2]).all()
     assert all((write == expected).all() for write, expected in zip(writes, written, strict=True))
     assert (states[-1] == x0 + sum(written[1:], start=written[0])).all()
+
+
+def test_the_relative_spread_halves_in_the_late_layers():
+    """The page says of beta 0.25 that the relative spread halves each layer: by .461 to .499 over layers 7 to 12."""
+    states = skipped("0.25", "ball")[0]
+    spreads = [number(relative_spread(X)) for X in states]
+    ratios = [spreads[layer] / spreads[layer - 1] for layer in range(7, 13)]
+    assert all(arb("0.46") < ratio < arb("0.5") for ratio in ratios)
+    assert float(min(ratios, key=float)) == pytest.approx(0.461, abs=5e-4)
+    assert float(max(ratios, key=float)) == pytest.approx(0.499, abs=5e-4)
+    assert not arb("0.46") < spreads[1] / spreads[0] < arb("0.5")  # not before the rows agree

@@ -6,6 +6,8 @@ with E[J_ij J_kl] = variance when (i, j) = (k, l), and 0 otherwise.
 
 from __future__ import annotations
 
+from itertools import combinations, product
+
 import numpy as np
 import pytest
 import sympy as sp
@@ -75,6 +77,27 @@ def test_growth_after_some_steps(steps, same, symbols):
     assert same(skipped, (1 + alpha**2) ** steps * squared(g))
     assert same(plain, alpha ** (2 * steps) * squared(g))
     assert not same(skipped, (1 + alpha) ** (2 * steps) * squared(g))
+
+
+@pytest.mark.parametrize("steps", [1, 2, 3])
+def test_paths_of_independent_maps_add_in_squares(steps, same, symbols):
+    """The gradients along two different paths are uncorrelated, and that through k of S layers has the mean square
+    alpha^(2k) ||g||^2: so in the text's random model a path weighs alpha^(2k), not alpha^k. For S = 1, 2, 3, width two.
+    """
+    g = symbols("g", 1, 2)
+    maps = [symbols(f"J{step}_", 2, 2) for step in range(steps)]
+    variances = {entry: alpha**2 / 2 for J in maps for entry in J.flat}
+    along = {}
+    for size in range(steps + 1):
+        for path in combinations(range(steps), size):
+            gradient = g
+            for step in path:
+                gradient = gradient @ maps[step]
+            along[path] = gradient
+    for first, second in product(along, repeat=2):
+        mean = expectation(np.sum(along[first] * along[second]), variances)
+        assert same(mean, alpha ** (2 * len(first)) * squared(g) if first == second else 0)
+    assert same(sum(alpha ** (2 * len(path)) for path in along), (1 + alpha**2) ** steps)
 
 
 def test_growth_is_bounded_where_branches_shrink_with_depth():
