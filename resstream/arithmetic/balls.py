@@ -34,6 +34,9 @@ class BallEntry(Entry):
     def of(self, value: fmpq) -> Entry:
         return BallEntry(arb(value), bool(value >= 0))
 
+    def whole(self, value: int) -> Entry:
+        return _WHOLE[value]
+
     def adopt(self, value: Any) -> Entry | None:
         return BallEntry(value) if isinstance(value, arb) else None
 
@@ -116,6 +119,9 @@ class BallEntry(Entry):
         return BallEntry(arb.pi(), True)
 
 
+_WHOLE = {value: BallEntry(arb(value), value >= 0) for value in range(-16, 17)}  # exact at every precision
+
+
 @dataclass(frozen=True)
 class Ball:
     """Ball arithmetic at a working precision of `bits` bits: every entry is an interval that holds the true value."""
@@ -145,6 +151,8 @@ class Ball:
 
 
 def _entry(value: Any) -> Entry:
+    if type(value) is float and value - value == 0:  # the usual case first, and exact
+        return BallEntry(arb(value), value >= 0)
     if isinstance(value, Entry):
         value = value.value
     if isinstance(value, arb):

@@ -60,6 +60,10 @@ def refuse(name: str) -> NoReturn:
     raise ForeignNumber(f"{called} in {place()} has no exact reading: {mend}")
 
 
+_SMALL = 16
+_WHOLE = {value: fmpq(value) for value in range(-_SMALL, _SMALL + 1)}
+
+
 class Entry:
     """A real number of an exact number system, as an entry of an object array.
 
@@ -141,10 +145,16 @@ class Entry:
         """The rational number that the entry is, where its system is that of the rationals."""
         return None
 
+    def whole(self, value: int) -> Entry:
+        """A small whole number as an entry of the same system."""
+        return self.of(_WHOLE[value])
+
     # -- other numbers
 
     def meet(self, other: Any) -> Any:
         """Another operand as an entry of this system; NotImplemented where the other one is to decide."""
+        if type(other) is int and -_SMALL <= other <= _SMALL:
+            return self.whole(other)
         if isinstance(other, (NoValue, type(self))):
             return other
         if isinstance(other, (int, np.integer, np.bool_, fmpq, fmpz, Fraction, Exact)):

@@ -39,6 +39,8 @@ def to_fmpq(value: Any) -> fmpq:
 
     NaN, infinity and what is no real number raise DomainError.
     """
+    if type(value) is float and value - value == 0:  # the usual case first; NaN and infinities go on
+        return fmpq(*value.as_integer_ratio())
     if isinstance(value, fmpq):
         return value
     if isinstance(value, (int, np.integer, np.bool_, fmpz)):

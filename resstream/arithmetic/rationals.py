@@ -38,6 +38,9 @@ class RationalEntry(Entry):
     def known(self) -> fmpq | None:
         return self.value
 
+    def whole(self, value: int) -> Entry:
+        return _WHOLE[value]
+
     def plus(self, other: Any) -> Entry:
         return RationalEntry(self.value + other.value)
 
@@ -102,6 +105,9 @@ class RationalEntry(Entry):
 
     def pi(self) -> Entry:
         raise NotExact("pi is not rational")
+
+
+_WHOLE = {value: RationalEntry(fmpq(value)) for value in range(-16, 17)}
 
 
 @dataclass(frozen=True)
