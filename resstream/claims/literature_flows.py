@@ -68,9 +68,15 @@ def flow_equiangular_rate_is_softmax_free(rho, beta, n):
     return equal(turning(softmax(beta * G), G) * exp(beta), turning(exp(beta * G) / n, G))
 
 
+def beta_is_moderate(beta):
+    """beta <= 64: beyond, exp(beta) outgrows the digits to which a speed of zero is known."""
+    return at_most(beta, 64)
+
+
 @claim(
     "flow.energy",
     over={"X": NonConstant("d", "n"), "beta": Positive()},
+    assuming=(beta_is_moderate,),
     sizes={"n": range(1, 4), "d": range(2, 4)},
     source=f"{FLOWS}, the energy of USA",
 )
