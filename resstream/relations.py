@@ -27,7 +27,7 @@ from resstream.arithmetic import (
     leading,
     to_float,
 )
-from resstream.errors import ClaimError
+from resstream.errors import ClaimError, ClaimFault, ForeignNumber
 
 HOLDS, TIED, VIOLATED, UNDECIDED, UNDEFINED = "holds", "tied", "violated", "undecided", "undefined"
 
@@ -146,7 +146,7 @@ class Comparison(Relation):
                 raise _no_fit(self.lhs, self.rhs) from None
             slack, scale = slack.reshape(count, -1), scale.reshape(count, -1)
             if slack.shape[1] == 0:
-                raise ClaimError(f"a relation between arrays without entries (shape {np.shape(self.lhs)})")
+                raise ClaimFault(f"a relation between arrays without entries (shape {np.shape(self.lhs)})")
             if slack.shape[1] > 1:
                 worst = np.argmin(Margin(slack, scale).relative, axis=1)[:, None]  # NaN counts as smallest, and stays
                 slack, scale = np.take_along_axis(slack, worst, 1), np.take_along_axis(scale, worst, 1)
@@ -163,7 +163,7 @@ class Comparison(Relation):
         except ValueError:
             raise _no_fit(self.lhs, self.rhs) from None
         if lhs.size == 0:
-            raise ClaimError(f"a relation between arrays without entries (shape {lhs.shape})")
+            raise ClaimFault(f"a relation between arrays without entries (shape {lhs.shape})")
         yield from zip(lhs.flat, rhs.flat, strict=True)
 
     def decide(self, system: NumberSystem) -> Decision:
@@ -180,7 +180,8 @@ class Comparison(Relation):
                 return Decision(status, *sides, reason=side.reason, unsure=not side.certain)
         answer = self.holds(lhs, rhs)
         if answer is None:
-            status = TIED if _is_tied(lhs, rhs) else UNDECIDED
+            # A tie is likely what it looks like: that speaks for <= and ==, and against < and !=.
+            status = TIED if not self.is_strict and _is_tied(lhs, rhs) else UNDECIDED
             return Decision(status, *sides, margin=self._relative(lhs, rhs), reason="the enclosures overlap")
         return Decision(HOLDS if answer else VIOLATED, *sides, margin=self._relative(lhs, rhs))
 
@@ -268,17 +269,17 @@ def _float_side(side: Any, count: int) -> Array:
     if isinstance(side, Exact):
         side = to_float(side)
     if not isinstance(side, (int, float, Fraction, np.ndarray, np.number, np.bool_)):
-        raise ClaimError(f"a side of a relation is a {type(side).__name__}, expected an array or a number")
+        raise ClaimFault(f"a side of a relation is a {type(side).__name__}, expected an array or a number")
     side = np.asarray(side)
     if side.dtype.kind not in "fiub":
         if side.dtype.kind != "O":
-            raise ClaimError(f"a side of a relation has the dtype {side.dtype}, expected real numbers")
+            raise ClaimFault(f"a side of a relation has the dtype {side.dtype}, expected real numbers")
         side = np.vectorize(to_float, otypes=[np.float64])(side) if side.size else side
     side = side.astype(np.float64, copy=False)
     if side.ndim < 3:  # the same for the whole batch
         side = np.broadcast_to(side, (count, *[1] * (2 - side.ndim), *side.shape))
     elif count > 1 and side.shape[0] not in (1, count):
-        raise ClaimError(f"a side of a relation has {side.shape[0]} instances where {count} were expected")
+        raise ClaimFault(f"a side of a relation has {side.shape[0]} instances where {count} were expected")
     return side
 
 
@@ -290,7 +291,10 @@ def _exact_side(side: Any, like: Entry | None) -> Array:
     else:
         values = np.empty(np.shape(side), dtype=object)
         values[...] = side
-    return np.frompyfunc(lambda value: as_entry(value, like), 1, 1)(values) if values.ndim else _one(values, like)
+    try:
+        return np.frompyfunc(lambda value: as_entry(value, like), 1, 1)(values) if values.ndim else _one(values, like)
+    except ForeignNumber as failure:
+        raise ClaimFault(f"a side of a relation: {failure}") from None
 
 
 def _one(values: Array, like: Entry | None) -> Array:
@@ -299,8 +303,8 @@ def _one(values: Array, like: Entry | None) -> Array:
     return out
 
 
-def _no_fit(lhs: Any, rhs: Any) -> ClaimError:
-    return ClaimError(f"the sides of a relation do not broadcast: shapes {np.shape(lhs)} and {np.shape(rhs)}")
+def _no_fit(lhs: Any, rhs: Any) -> ClaimFault:
+    return ClaimFault(f"the sides of a relation do not broadcast: shapes {np.shape(lhs)} and {np.shape(rhs)}")
 
 
 def _is_tied(lhs: Any, rhs: Any) -> bool:

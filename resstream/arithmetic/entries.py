@@ -34,7 +34,7 @@ def place() -> str:
         if not ours and "/numpy/" not in file and not file.startswith("<"):
             return f"line {frame.f_lineno} of {Path(file).name}"
         frame = frame.f_back  # type: ignore[assignment]
-    return "an expression"
+    return "a side or an expression"
 
 
 _MENDS = {name: name for name in ("exp", "log", "sqrt", "sin", "cos", "tanh")} | {"fabs": "absolute"}
