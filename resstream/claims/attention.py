@@ -93,8 +93,14 @@ def softmax_jacobian(s):
     return every(equal(jacobian(softmax, s), closed), equal(total(closed), 0), equal(closed, closed.mT))
 
 
+def spread_is_moderate(s):
+    """The scores differ by 1000 at most: beyond, the smallest weight is lost in the digits to which an enclosure goes."""
+    return at_most(amax(s) - amin(s), 1000)
+
+
 @claim(
     "softmax.null_space",
+    assuming=(spread_is_moderate,),
     over={"s": Vector("n"), "u": NonConstant("n")},
     sizes={"n": range(2, 6)},
     source=f"{SUMMARY}, related work (the null space of softmax's Jacobian)",

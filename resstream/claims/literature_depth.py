@@ -10,6 +10,7 @@ import numpy as np
 from resstream.arithmetic import (
     absolute,
     amax,
+    amin,
     constant,
     exact,
     exp,
@@ -360,8 +361,14 @@ def hyper_connections_norm_preserving(H, X):
     return equal(total(total(square(H @ X)), -2), total(total(square(X)), -2))
 
 
+def scores_are_moderate(scores):
+    """The scores differ by 1000 at most: beyond, the smallest weight is lost in the digits to which an enclosure goes."""
+    return at_most(amax(scores) - amin(scores), 1000)
+
+
 @claim(
     "depth_attention.convex",
+    assuming=(scores_are_moderate,),
     over={"scores": Vector("L"), "states": Matrix("L", "d"), "norm": Norm("d")},
     sizes={"L": range(1, 6), "d": range(1, 4)},
     source="a summary of A Mathematical Framework for Transformer Circuits, related work (attention residuals)",

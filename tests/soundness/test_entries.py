@@ -1,6 +1,8 @@
 """Every entry operation of every number system, against high-precision values of an independent library (mpmath)."""
 
+import ast
 from fractions import Fraction
+from pathlib import Path
 
 import mpmath
 import numpy as np
@@ -165,7 +167,7 @@ def test_slopes_are_derivatives(name):
     function, is_defined = UNARY[name]
     compared = 0
     with BALL.working():
-        for x in fractions(8):
+        for x in (number / 1000 for number in fractions(8, 200)):
             if not is_defined(x) or x == 0 or abs(x) > 50 or abs(x) < Fraction(1, 100):
                 continue
             value, slope = entries(BALL, x, Fraction(3, 7))
@@ -185,19 +187,13 @@ def test_the_nonnegative_flag_is_never_wrong():
     flagged = 0
     with BALL.working():
         for _ in range(400):
-            pool = [
-                (b, r)
-                for b, r in zip(entries(BALL, *fractions(10, 8)), entries(RATIONAL, *fractions(10, 8)), strict=True)
-            ]
+            numbers = fractions(10, 8)
+            pool = list(zip(entries(BALL, *numbers), entries(RATIONAL, *numbers), strict=True))
             for _ in range(6):
                 (a, p), (b, q) = (pool[int(rng.integers(len(pool)))] for _ in range(2))
                 name = ("plus", "minus", "times", "larger", "size", "negative")[int(rng.integers(6))]
-                step = (
-                    (lambda e, f, n=name: getattr(e, n)())
-                    if name in ("size", "negative")
-                    else (lambda e, f, n=name: getattr(e, n)(f))
-                )
-                pool.append((step(a, b), step(p, q)))
+                others = () if name in ("size", "negative") else (b, q)
+                pool.append(tuple(getattr(e, name)(*others[k : k + 1]) for k, e in enumerate((a, p))))
             for ball, rational in pool:
                 if ball.nonnegative:
                     assert rational.value >= 0
@@ -219,39 +215,36 @@ INHERITED = {"minus", "size"}
 """Operations that `Entry` makes of others."""
 
 
-def test_no_raw_comparison_of_exact_numbers_remains():
-    """FLINT's own comparisons are two-valued: outside the number systems they stand in few places, each listed."""
-    import ast
-    from pathlib import Path
+FLINT_AT_HAND = {
+    "reference/spectrum.py": "polynomials and matrices of FLINT, on numbers that are exact or bounded by hand",
+    "reference/norms.py": "the spectral norm by squaring, on exact midpoints",
+    "reference/checks.py": "FLINT's numbers become entries at the gate",
+    "falsify/certify.py": "whether two enclosures overlap",
+    "falsify/counterexample.py": "reads numbers",
+    "relations.py": "how wide a tie may be",
+    "audit/sample.py": "measures rounding",
+}
+"""Where FLINT's two-valued comparisons are within reach, outside the number systems and the proofs, and for what."""
 
+
+def test_no_raw_comparison_of_exact_numbers_remains():
+    """Entries compare in three values; FLINT's numbers in two. So few places import FLINT, each with its reason."""
     package = Path(ar.__file__).parent.parent
-    allowed = {
-        "reference/spectrum.py",
-        "reference/norms.py",
-        "reference/checks.py",
-        "falsify/certify.py",
-        "relations.py",
-    }
-    looked = 0
+    looked, found = 0, set()
     for file in sorted(package.rglob("*.py")):
         place = file.relative_to(package).as_posix()
-        if place.startswith(("arithmetic/", "prove/")) or place in allowed:
-            continue
-        for node in ast.walk(ast.parse(file.read_text())):
-            looked += 1
-            if isinstance(node, ast.Compare):
-                sides = [node.left, *node.comparators]
-                assert not any(isinstance(s, ast.Attribute) and s.attr in ("lhs", "rhs") for s in sides), (
-                    place,
-                    node.lineno,
-                )
-                assert not any(
-                    isinstance(s, ast.Call) and getattr(s.func, "id", "") in ("arb", "fmpq") for s in sides
-                ), (
-                    place,
-                    node.lineno,
-                )
-    assert looked > 10_000
+        looked += 1
+        imports = {
+            alias.name if isinstance(node, ast.Import) else node.module
+            for node in ast.walk(ast.parse(file.read_text()))
+            if isinstance(node, (ast.Import, ast.ImportFrom))
+            for alias in node.names
+        }
+        if "flint" in imports and not place.startswith(("arithmetic/", "prove/")):
+            found.add(place)
+    assert looked > 100
+    assert found <= set(FLINT_AT_HAND), found - set(FLINT_AT_HAND)
+    assert found, "the walk finds none of the places that are known"
 
 
 def test_rational_entries_are_what_they_are_made_of():
