@@ -285,7 +285,7 @@ def _float_side(side: Any, count: int) -> Array:
 
 def _exact_side(side: Any, like: Entry | None) -> Array:
     if isinstance(side, np.ndarray) and side.dtype == object:
-        if all(isinstance(entry, Entry) for entry in side.flat):
+        if all(isinstance(entry, Entry) for entry in side.ravel().tolist()):
             return side
         values = side
     else:

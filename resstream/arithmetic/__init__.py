@@ -125,7 +125,7 @@ def leading(like: Any) -> Entry | None:
         return like
     for entry in like.flat if isinstance(like, np.ndarray) else ():
         if type(entry) is not NoValue:
-            return as_entry(entry)
+            return entry if isinstance(entry, Entry) else as_entry(entry)
     return None
 
 

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 from flint import fmpq, fmpz
@@ -178,45 +178,42 @@ class Entry:
 
     # -- operators
 
-    def __add__(self, other: Any) -> Any:
-        if type(other) is not type(self):
-            other = self.meet(other)
-            if other is NotImplemented or type(other) is NoValue:
-                return other
-        return self.plus(other)
+    def _apply(self, name: str, other: Any) -> Any:
+        """An operation of the table with another operand, of whatever kind."""
+        other = self.meet(other)
+        return other if other is NotImplemented or type(other) is NoValue else getattr(self, name)(other)
 
-    __radd__ = __add__
+    def _applied_to(self, name: str, other: Any) -> Any:
+        """The same with the operands in the other order."""
+        other = self.meet(other)
+        return other if other is NotImplemented or type(other) is NoValue else getattr(other, name)(self)
 
-    def __sub__(self, other: Any) -> Any:
-        if type(other) is not type(self):
-            other = self.meet(other)
-            if other is NotImplemented or type(other) is NoValue:
-                return other
-        return self.minus(other)
+    def __init_subclass__(cls) -> None:
+        """The operators of a number system, made of its table: between two of its entries nothing else is called."""
+        for operator, name in (("add", "plus"), ("sub", "minus"), ("mul", "times"), ("truediv", "over")):
+            setattr(cls, f"__{operator}__", _operator(cls, name))
+
+    if TYPE_CHECKING:  # made above
+
+        def __add__(self, other: Any) -> Any: ...
+
+        def __sub__(self, other: Any) -> Any: ...
+
+        def __mul__(self, other: Any) -> Any: ...
+
+        def __truediv__(self, other: Any) -> Any: ...
+
+    def __radd__(self, other: Any) -> Any:
+        return self._applied_to("plus", other)
 
     def __rsub__(self, other: Any) -> Any:
-        other = self.meet(other)
-        return other if other is NotImplemented or type(other) is NoValue else other.minus(self)
+        return self._applied_to("minus", other)
 
-    def __mul__(self, other: Any) -> Any:
-        if type(other) is not type(self):
-            other = self.meet(other)
-            if other is NotImplemented or type(other) is NoValue:
-                return other
-        return self.times(other)
-
-    __rmul__ = __mul__
-
-    def __truediv__(self, other: Any) -> Any:
-        if type(other) is not type(self):
-            other = self.meet(other)
-            if other is NotImplemented or type(other) is NoValue:
-                return other
-        return self.over(other)
+    def __rmul__(self, other: Any) -> Any:
+        return self._applied_to("times", other)
 
     def __rtruediv__(self, other: Any) -> Any:
-        other = self.meet(other)
-        return other if other is NotImplemented or type(other) is NoValue else other.over(self)
+        return self._applied_to("over", other)
 
     def __neg__(self) -> Any:
         return self.negative()
@@ -338,6 +335,15 @@ def negated(answer: bool | None) -> bool | None:
     return None if answer is None else not answer
 
 
+def _operator(cls: type[Entry], name: str) -> Callable[[Any, Any], Any]:
+    operation = getattr(cls, name)
+
+    def operator(self: Any, other: Any) -> Any:
+        return operation(self, other) if type(other) is cls else self._apply(name, other)
+
+    return operator
+
+
 class NoValue(Entry):
     """What has no value, or may have none (`certain` False): the reason, and where it arose.
 
@@ -363,12 +369,6 @@ class NoValue(Entry):
 
     def meet(self, other: Any) -> Any:
         return NotImplemented if isinstance(other, np.ndarray) else self
-
-    def __rsub__(self, other: Any) -> Any:
-        return self
-
-    def __rtruediv__(self, other: Any) -> Any:
-        return self
 
     def __pow__(self, exponent: Any) -> Any:
         return self

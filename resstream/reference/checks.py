@@ -134,7 +134,7 @@ def require_like(name: str, x: Any) -> Array:
 
 
 def _require_one_kind(name: str, x: Array) -> Array:
-    kinds = {type(entry) for entry in x.flat}
+    kinds = set(map(type, x.ravel().tolist()))
     if all(issubclass(kind, Entry) for kind in kinds):
         return x
     exact = any(issubclass(kind, Entry) or _is_expression_type(kind) for kind in kinds)
@@ -167,7 +167,7 @@ def require_finite(name: str, x: Array) -> None:
         if not np.isfinite(x).all():
             bad = ~np.isfinite(x)
             raise DomainError(f"{name}: expected finite entries, got {x[bad][0]} at {_index(bad)}")
-    elif not all(entry.value.is_finite() for entry in x.flat if isinstance(entry, BallEntry)):
+    elif not all(entry.value.is_finite() for entry in x.ravel().tolist() if type(entry) is BallEntry):
         index = next(i for i, e in np.ndenumerate(x) if isinstance(e, BallEntry) and not e.value.is_finite())
         raise Undecided(f"{name}: the ball at {list(index)} has no finite bounds")
 
