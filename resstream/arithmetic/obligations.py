@@ -1,7 +1,8 @@
 """What must hold for an expression to have a value: divisors that are not zero, radicands that are not negative.
 
 Numbers decide that as they are computed. An expression whose value is not known cannot, so symbolic and solver entries
-note it here, and a proof is one only when all that was noted is proved too.
+note it here, and a proof is one only when all that was noted is proved too. Terms decide, and note it for the reader
+of a certificate, and so also which way a branch went.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
-NONZERO, NONNEGATIVE, POSITIVE = "!=", ">=", ">"
+NONZERO, NONNEGATIVE, POSITIVE, ZERO = "!=", ">=", ">", "=="
 
 
 @dataclass(frozen=True)

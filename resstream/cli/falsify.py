@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import Annotated
 
 import typer
 
 from resstream.cli.output import (
+    FORM,
     LONGEST,
     REFUTED,
     UNDECIDED,
@@ -18,6 +20,7 @@ from resstream.cli.output import (
     console,
     notes,
     print_json,
+    require_form,
     seconds_option,
 )
 from resstream.errors import ResstreamError
@@ -39,6 +42,7 @@ def falsify(
     workers: Annotated[int, Workers] = 1,
     save: Annotated[str | None, typer.Option(metavar="DIR", help="Write the counterexample into a directory.")] = None,
     memory: Annotated[bool, typer.Option(help="Try counterexamples of earlier runs first, and keep new ones.")] = True,
+    form: Annotated[str, typer.Option("--as", help=FORM)] = "text",
     as_json: Json = False,
 ) -> None:
     """Try to refute a claim, as it stands or modified, and print the smallest counterexample found.
@@ -50,6 +54,7 @@ def falsify(
     from resstream.falsify import report, run, variants
     from resstream.falsify.memory import DIRECTORY
 
+    require_form(form)
     if save is not None:
         require_directory("--save", save)
     changes = {"over": _named("--over", over), "sizes": _named("--sizes", sizes)}
@@ -69,6 +74,8 @@ def falsify(
         )
     if as_json:
         print_json(report.verdict_json(verdict))
+    elif form != "text" and verdict.counterexample:
+        sys.stdout.write(verdict.counterexample.to(form).rstrip("\n") + "\n")
     else:
         if verdict.counterexample:
             console.print(verdict.counterexample)

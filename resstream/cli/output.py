@@ -10,6 +10,8 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
+from resstream.errors import ResstreamError
+
 REFUTED, USAGE, UNDECIDED = 1, 2, 3
 """Exit statuses; 0 is "survived", and 1 also "something is not as expected"."""
 
@@ -35,11 +37,23 @@ Workers = typer.Option(min=1, max=256, help="Processes; the result is the same f
 Budget = typer.Option(min=1, max=10**12, help="Evaluations of the search for a counterexample.")
 Seed = typer.Option(min=0, max=2**64, help="Seed of every random stream.")
 
+FORM = "text, or another form: json, latex, html, python, pytest, numpy, sympy, check, rocq, lean."
+"""What --as takes."""
+
+
 Json = Annotated[bool, typer.Option("--json", help="Print the whole result as JSON.")]
 Patterns = Annotated[
     list[str] | None,
     typer.Argument(help="Claim ids, groups (contraction) or patterns (layernorm.*); all claims where none is given."),
 ]
+
+
+def require_form(form: str) -> None:
+    """Refuse what is no form of a counterexample."""
+    from resstream.falsify import formats
+
+    if form not in formats.formats():
+        raise ResstreamError(f"--as {form}: expected {', '.join(formats.formats())}")
 
 
 def say(message: str) -> None:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import sys
-from collections.abc import Callable
 from typing import Annotated
 
 import typer
 
 from resstream.cli.apart import apart
-from resstream.cli.output import REFUTED, UNDECIDED, rendered, seconds_option
+from resstream.cli.output import FORM, REFUTED, UNDECIDED, rendered, require_form, seconds_option
 from resstream.errors import ResstreamError
 
 
@@ -19,24 +17,20 @@ def replay(
     claims_file: Annotated[
         str | None, typer.Option("--claims", metavar="FILE.py", help="The file that states the claim; it is executed.")
     ] = None,
-    form: Annotated[str, typer.Option("--as", help="text, latex, python, pytest or json.")] = "text",
+    form: Annotated[str, typer.Option("--as", help=FORM)] = "text",
     seconds: Annotated[float, seconds_option("A limit in time.")] = 120.0,
 ) -> None:
     """Judge a counterexample again, from its file alone.
 
     Exit status: 1 it refutes the claim, 0 it does not, 2 bad usage or a broken file, 3 it could not be decided.
     """
-    if form not in FORMS:
-        raise ResstreamError(f"--as {form}: expected {', '.join(FORMS)}")
+    require_form(form)
     answer = apart(lambda _: _judged(file, claims_file, form), seconds)
     if answer.value is None:
         raise ResstreamError(f"{file}: {answer.failure}")
     outcome, text = answer.value
     sys.stdout.write(text)
     raise typer.Exit({"violated": REFUTED, "undecided": UNDECIDED, "undefined": UNDECIDED}.get(outcome, 0))
-
-
-FORMS = ("text", "latex", "python", "pytest", "json")
 
 
 def _judged(file: str, claims_file: str | None, form: str) -> tuple[str, str]:
@@ -48,13 +42,7 @@ def _judged(file: str, claims_file: str | None, form: str) -> tuple[str, str]:
     outcome = found.judgement.outcome
     if not isinstance(found, Counterexample):
         return outcome, f"{found.claim.id}: this instance does not refute it ({outcome})\n"
-    forms: dict[str, Callable[[], str]] = {
-        "latex": found.latex,
-        "python": found.snippet,
-        "pytest": found.pytest_file,
-        "json": lambda: json.dumps(found.json(), indent=2),
-    }
-    return outcome, rendered(found) if form == "text" else forms[form]() + "\n"
+    return outcome, rendered(found) if form == "text" else found.to(form).rstrip("\n") + "\n"
 
 
 def register(app: typer.Typer) -> None:

@@ -200,6 +200,15 @@ class Counterexample(Exhibit):
             lines.append(f"found by {self.engine}, seed {self.seed}")
         return lines
 
+    def to(self, form: str) -> str:
+        """The counterexample in one of the forms of `resstream.falsify.formats`: "check", "rocq", "numpy", ...
+
+        An unknown form raises ClaimError; what its terms have no words for, NotExpressible.
+        """
+        from resstream.falsify.formats import lookup
+
+        return lookup(form).write(self)
+
     # -- Python
 
     def snippet(self) -> str:

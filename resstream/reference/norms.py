@@ -22,6 +22,7 @@ from resstream.arithmetic import (
     total_entry,
 )
 from resstream.arithmetic.solver import SolverEntry
+from resstream.arithmetic.terms import TermEntry
 from resstream.errors import DomainError, NotExact, NotExpressible, ShapeError, Undecided
 from resstream.reference.checks import (
     in_range,
@@ -150,6 +151,11 @@ def _spectral_norm_of_one(W: Array) -> Any:
         value = _closed_form(_gram(W))
         if value is None:
             raise NotExact("the spectral norm of this matrix has no closed form here")
+        return sqrt(value).item()
+    if any(isinstance(entry, TermEntry) for entry in W.flat):
+        value = _closed_form(_gram(W))
+        if value is None:
+            raise NotExpressible("the spectral norm of a matrix of rank 3 or more")
         return sqrt(value).item()
     if isinstance(W.flat[0], SolverEntry):
         if min(W.shape) > 1:

@@ -13,6 +13,7 @@ import numpy as np
 from flint import acb_mat, arb, arb_mat, fmpq, fmpq_mat
 
 from resstream.arithmetic import (
+    RATIONAL,
     Array,
     BallEntry,
     Entry,
@@ -26,6 +27,7 @@ from resstream.arithmetic import (
 )
 from resstream.errors import DomainError, NotExact, Undecided
 from resstream.reference.checks import in_range, require_matrix, require_square, require_whole
+from resstream.reference.noted import are_terms, determinant_of, exact_values, noted_eigenvalues, noted_rank
 
 RANK_TOLERANCE = 1e-9
 """Singular values of a float matrix below this share of the largest count as zero; exact matrices need none."""
@@ -110,7 +112,7 @@ def determinant(W: Array) -> Array:
     W = require_square("W", W)
     if W.dtype != object:
         return np.linalg.det(W)[..., None, None]
-    return _each(W, lambda one: _row([(fmpq_mat if _is_rational(one) else arb_mat)(_plain(one)).det()]))
+    return _each(W, lambda one: _row([_determinant_of_one(one)]))
 
 
 @in_range
@@ -214,6 +216,8 @@ def _rational_roots(M: Array) -> list[fmpq]:
 
 def _eigenvalues(W: Array) -> list[Any]:
     """Eigenvalues of one matrix: rationals, or enclosures (complex balls)."""
+    if are_terms(W):
+        return noted_eigenvalues(W, _rational_roots(RATIONAL.array(exact_values(W))))
     if _is_rational(W):
         return _rational_roots(W)
     middle, radius = _midpoints(W)
@@ -234,13 +238,19 @@ def _eigenvalues(W: Array) -> list[Any]:
     return roots
 
 
+def _determinant_of_one(W: Array) -> Any:
+    return determinant_of(W) if are_terms(W) else (fmpq_mat if _is_rational(W) else arb_mat)(_plain(W)).det()
+
+
 def _real(root: Any) -> Any:
-    return root if isinstance(root, fmpq) else root.real
+    return root if isinstance(root, (fmpq, Entry)) else root.real
 
 
 def _singular_values_of_one(W: Array) -> Array:
-    if _is_rational(W):
+    if are_terms(W) or _is_rational(W):
         G = W @ W.mT if W.shape[-2] <= W.shape[-1] else W.mT @ W
+        if are_terms(W):
+            return descending(sqrt(_row(_eigenvalues(G))))
         return descending(sqrt(_row(_rational_roots(G))))
     middle, radius = _midpoints(W)
     G = middle @ middle.mT if W.shape[-2] <= W.shape[-1] else middle.mT @ middle
@@ -251,6 +261,8 @@ def _singular_values_of_one(W: Array) -> Array:
 
 
 def _rank_of_one(W: Array) -> Array:
+    if are_terms(W):
+        return _row([noted_rank(W)])
     if _is_rational(W):
         return _row([fmpq(fmpq_mat(_plain(W)).rank())])
     middle, radius = _midpoints(W)

@@ -96,9 +96,23 @@ def test_a_saved_counterexample_is_replayed_in_every_form(run):
         ("python", "assert isinstance(certificate, Certificate)"),
         ("pytest", "def test_"),
         ("json", '"raw"'),
+        ("check", "require("),
+        ("rocq", "Print Assumptions counterexample."),
     ):
         assert piece in run("replay", saved, "--as", form).output
-    assert "expected text, latex, python, pytest, json" in str(run("replay", saved, "--as", "word").exception)
+    assert "expected text, json, latex, html, python, pytest, numpy, sympy, check, rocq, lean" in str(
+        run("replay", saved, "--as", "word").exception
+    )
+
+
+def test_a_counterexample_is_printed_in_a_form_alone(run):
+    """What is printed is the file, and runs as it is."""
+    result = run(*SQUARED, "--no-memory", "--as", "check")
+    assert result.exit_code == 1
+    scope = {"__name__": "certificate"}
+    exec(compile(result.stdout, "certificate", "exec"), scope)
+    assert scope["checked"] > 2
+    assert "expected text, json" in str(run(*SQUARED, "--as", "word").exception)
 
 
 def test_an_instance_that_does_not_refute_ends_with_0(run, tmp_path):
