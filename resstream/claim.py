@@ -170,7 +170,7 @@ class Claim:
             for name in _parameters(function):
                 if name not in self.over:
                     raise ClaimError(
-                        f"claim {self.id}: argument {name!r} of {_place(function)} has no domain; "
+                        f"claim {self.id}: argument {name!r} of {place_of(function)} has no domain; "
                         f"expected one of {', '.join(self.over)}"
                     )
         for name, values in self.sizes.items():
@@ -240,7 +240,7 @@ class Claim:
             result = function(**{name: objects[name] for name in _parameters(function)})
         if not isinstance(result, Relation):
             raise ClaimError(
-                f"claim {self.id}: {_place(function)} returned {type(result).__name__}, expected a relation "
+                f"claim {self.id}: {place_of(function)} returned {type(result).__name__}, expected a relation "
                 "(at_most, at_least, less_than, more_than, equal or every)"
             )
         return result
@@ -442,7 +442,8 @@ def _parameters(function: Callable[..., Any]) -> tuple[str, ...]:
     return tuple(cached)
 
 
-def _place(function: Callable[..., Any]) -> str:
+def place_of(function: Callable[..., Any]) -> str:
+    """A function by its name, file and first line."""
     code = getattr(inspect.unwrap(function), "__code__", None)
     name = getattr(function, "__name__", repr(function))
     return f"{name} ({code.co_filename}, line {code.co_firstlineno})" if code else name
@@ -454,7 +455,7 @@ def _line_of(function: Callable[..., Any], failure: BaseException) -> str:
     frames = traceback.extract_tb(failure.__traceback__)
     own = [frame for frame in frames if code is not None and frame.filename == code.co_filename]
     if not own:
-        return _place(function)
+        return place_of(function)
     if own[-1].filename == __file__:  # a side that was put in place of another
         return "a modified side"
     return f"line {own[-1].lineno} of {Path(own[-1].filename).name}"

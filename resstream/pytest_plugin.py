@@ -48,8 +48,11 @@ def pytest_pycollect_makeitem(collector: pytest.Collector, name: str, obj: objec
     if (kind.__module__, kind.__qualname__) != ("resstream.claim", "Claim") or not isinstance(collector, pytest.Module):
         return None
     claim: Any = obj
-    first = next(key for key, value in vars(collector.obj).items() if value is obj)
-    return [ClaimItem.from_parent(collector, name=claim.id, claim=claim)] if first == name else []
+    named = [(key, value) for key, value in vars(collector.obj).items() if type(value) is kind and value.id == claim.id]
+    others = [key for key, value in named if value is not obj]
+    if others:
+        raise collector.CollectError(f"{collector.path}: two claims {claim.id!r}: {name} and {others[0]}")
+    return [ClaimItem.from_parent(collector, name=claim.id, claim=claim)] if named[0][0] == name else []
 
 
 class ClaimFailed(Exception):

@@ -20,7 +20,7 @@ import numpy as np
 
 from resstream import claims, domains
 from resstream.arithmetic import FLOAT64
-from resstream.claim import Batch, Claim
+from resstream.claim import Batch, Claim, place_of
 from resstream.domains import Domain
 from resstream.errors import ArithmeticLimit, ClaimError, DomainError, ResstreamError
 from resstream.falsify import expressions
@@ -254,16 +254,28 @@ def with_origin(claim: Claim, path: Path) -> Claim:
 def load_claims(path: str | Path) -> dict[str, Claim]:
     """The claims at the top level of a Python file, by id. The file is executed: give only what you trust.
 
-    Raises ClaimError where there is no such file, it cannot be imported, or it states no claim.
+    It may import its siblings. Raises ClaimError where there is no such file, it cannot be imported, states no claim,
+    or states two of one id.
     """
     path = Path(path)
     if not path.is_file():
         raise ClaimError(f"no file {str(path)!r}, expected a Python file with claims at its top level")
-    module = _module(path)
-    found = {claim.id: with_origin(claim, path) for claim in claims.claims_of(module)}
+    found: dict[str, Claim] = {}
+    for claim in own_claims(_module(path)):
+        if claim.id in found:
+            first, second = (place_of(one.conclusion) for one in (found[claim.id], claim))
+            raise ClaimError(f"{path} states two claims {claim.id!r}: {first}, and {second}")
+        found[claim.id] = claim
     if not found:
         raise ClaimError(f"{path} states no claim at its top level")
-    return found
+    return {name: with_origin(claim, path) for name, claim in found.items()}
+
+
+def own_claims(module: ModuleType) -> list[Claim]:
+    """The claims that a module states, each once: what it imports from the library stays the library's."""
+    library = claims.library()
+    stated = {id(claim): claim for claim in claims.claims_of(module) if library.get(claim.id) is not claim}
+    return list(stated.values())
 
 
 def _module(path: Path) -> ModuleType:
@@ -273,6 +285,8 @@ def _module(path: Path) -> ModuleType:
         raise ClaimError(f"{path} is no Python file")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module  # dataclasses of the file look their module up
+    beside = str(path.resolve().parent)  # as for a script, and as under pytest
+    sys.path.insert(0, beside)
     try:
         spec.loader.exec_module(module)
     except ResstreamError as failure:
@@ -282,6 +296,9 @@ def _module(path: Path) -> ModuleType:
     except (Exception, SystemExit) as failure:
         what = f"{type(failure).__name__}: {failure}"
         raise ClaimError(f"{path} cannot be imported: {what} (line {_line(failure, path)})") from failure
+    finally:
+        with suppress(ValueError):  # the file itself may have changed the path
+            sys.path.remove(beside)
     return module
 
 

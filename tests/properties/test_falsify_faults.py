@@ -10,6 +10,9 @@ import time
 
 import pytest
 
+from resstream.errors import ClaimError
+from resstream.falsify.variants import load_claims
+
 CLAIM_FILE = """
     import os, signal, time
     from resstream.arithmetic import FLOAT64
@@ -183,3 +186,50 @@ def test_an_interruption_while_shrinking_keeps_the_counterexample(directory):
     assert "interrupted while shrinking: simpler counterexamples may exist" in verdict["notes"]
     assert json.loads((directory / saved).read_text())["raw"] == verdict["counterexample"]["raw"]
     assert not list((directory / "out").glob("*.part"))
+
+
+# ---- files ------------------------------------------------------------------
+
+TWICE = """
+from resstream.claim import at_most, claim
+from resstream.domains import Scalar
+
+@claim("mine.same", over={"x": Scalar()})
+def first(x):
+    return at_most(x, 0)
+
+@claim("mine.same", over={"x": Scalar()})
+def second(x):
+    return at_most(x, x)
+"""
+
+
+def test_two_claims_of_one_id_are_an_error_that_names_both(tmp_path):
+    file = tmp_path / "claims_twice.py"
+    file.write_text(TWICE)
+    with pytest.raises(ClaimError, match=r"two claims 'mine.same': first \(.*line 5\), and second \(.*line 9\)"):
+        load_claims(file)
+
+
+def test_the_plugin_does_not_collect_two_claims_of_one_id(pytester):
+    pytester.makepyfile(claims_twice=TWICE)
+    result = pytester.runpytest_subprocess("-p", "no:cacheprovider")
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["*two claims 'mine.same': * and *"])
+
+
+def test_a_claims_file_may_import_its_neighbour_and_what_is_the_librarys_stays_so(tmp_path):
+    (tmp_path / "neighbour.py").write_text("LARGEST = 7\n")
+    file = tmp_path / "claims_mine.py"
+    file.write_text(
+        "from neighbour import LARGEST\n"
+        "from resstream.claims.contraction import contraction_diameter\n"
+        "from resstream.claim import at_most, claim\n"
+        "from resstream.domains import Scalar\n\n"
+        '@claim("mine.bounded", over={"x": Scalar(0, 1)})\n'
+        "def bounded(x):\n"
+        "    return at_most(x, LARGEST)\n\n"
+        "again = bounded\n"
+    )
+    assert list(load_claims(file)) == ["mine.bounded"]
+    assert str(tmp_path) not in sys.path
