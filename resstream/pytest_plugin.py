@@ -44,11 +44,12 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Mod
 
 
 def pytest_pycollect_makeitem(collector: pytest.Collector, name: str, obj: object) -> list[ClaimItem] | None:
-    kind = type(obj)
+    kind: Any = type(obj)
     if (kind.__module__, kind.__qualname__) != ("resstream.claim", "Claim") or not isinstance(collector, pytest.Module):
         return None
     claim: Any = obj
-    named = [(key, value) for key, value in vars(collector.obj).items() if type(value) is kind and value.id == claim.id]
+    values: Any = vars(collector.obj)
+    named = [(key, value) for key, value in values.items() if type(value) is kind and value.id == claim.id]
     others = [key for key, value in named if value is not obj]
     if others:
         raise collector.CollectError(f"{collector.path}: two claims {claim.id!r}: {name} and {others[0]}")

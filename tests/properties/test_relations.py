@@ -1,0 +1,180 @@
+"""Relations: what they say in floats, what is certain of them in exact numbers, and their negations."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from flint import arb
+
+from resstream.arithmetic import RATIONAL, Ball, BallEntry, exact, sqrt
+from resstream.arithmetic.entries import NoValue
+from resstream.errors import ClaimError, ClaimFault, Unbounded
+from resstream.relations import (
+    HOLDS,
+    TIED,
+    UNDECIDED,
+    UNDEFINED,
+    VIOLATED,
+    AnyOf,
+    AtMost,
+    Differ,
+    Every,
+    Less,
+    at_least,
+    at_most,
+    equal,
+    every,
+    less_than,
+    more_than,
+)
+
+BALL = Ball(128)
+ONE, TWO = np.array([[1.0]]), np.array([[2.0]])
+
+
+def status(relation, system=RATIONAL):
+    with system.working():
+        return relation.decide(system).status
+
+
+def numbers(*values, system=RATIONAL):
+    return system.array([list(values)])
+
+
+@pytest.mark.parametrize(
+    ("make", "symbol", "less", "same", "more"),
+    [
+        (at_most, "<=", HOLDS, HOLDS, VIOLATED),
+        (at_least, ">=", VIOLATED, HOLDS, HOLDS),
+        (less_than, "<", HOLDS, VIOLATED, VIOLATED),
+        (more_than, ">", VIOLATED, VIOLATED, HOLDS),
+        (equal, "==", VIOLATED, HOLDS, VIOLATED),
+        (lambda a, b: Differ(a, b), "!=", HOLDS, VIOLATED, HOLDS),
+    ],
+    ids=["at_most", "at_least", "less_than", "more_than", "equal", "differ"],
+)
+def test_each_comparison_and_its_negation(make, symbol, less, same, more):
+    for left, right, wanted in ((1, 2, less), (2, 2, same), (3, 2, more)):
+        relation = make(numbers(left), numbers(right))
+        assert relation.shown == symbol
+        assert relation.stated == (relation.stated[0], symbol, relation.stated[2])
+        assert (relation.stated[0].item(), relation.stated[2].item()) == (left, right)
+        decision = relation.decide(RATIONAL)
+        assert decision.status == wanted
+        assert (decision.lhs, decision.symbol, decision.rhs) == (left, symbol, right)
+        assert status(relation.negation()) == ({HOLDS: VIOLATED, VIOLATED: HOLDS}[wanted])
+        assert relation.negation().negation().shown == symbol
+        again = relation.with_stated(numbers(5), numbers(7))
+        assert (again.shown, again.stated[0].item(), again.stated[2].item()) == (symbol, 5, 7)
+
+
+def test_what_is_strict_and_what_an_equality():
+    made = [f(ONE, ONE) for f in (at_most, at_least, less_than, more_than, equal)] + [Differ(ONE, ONE)]
+    assert [relation.is_strict for relation in made] == [False, False, True, True, False, True]
+    assert [relation.is_equality for relation in made] == [False, False, False, False, True, False]
+
+
+def test_ties_of_irrational_sides_speak_for_the_weak_and_against_the_strict():
+    with BALL.working():
+        root = sqrt(numbers(2, system=BALL)) * sqrt(numbers(3, system=BALL))
+        other = sqrt(numbers(6, system=BALL))
+        assert status(at_most(root, other), BALL) == TIED
+        assert status(equal(root, other), BALL) == TIED
+        assert status(less_than(root, other), BALL) == UNDECIDED
+        assert status(Differ(root, other), BALL) == UNDECIDED
+        wide = np.array([[BallEntry(arb(1, 1e-20))]])
+        assert status(at_most(wide, 1), BALL) == UNDECIDED
+        narrow = np.array([[BallEntry(arb(1, 2.0**-101))]])
+        assert status(at_most(narrow, 1), BALL) == TIED
+        around_zero = np.array([[BallEntry(arb(0, 2.0**-101))]])
+        assert status(at_most(around_zero, 0), BALL) == TIED
+        assert status(at_most(np.array([[BallEntry(arb(0, 2.0**-90))]]), 0), BALL) == UNDECIDED
+
+
+def test_a_side_without_value_comes_first():
+    nothing, perhaps = np.array([[NoValue("none", True)]]), np.array([[NoValue("perhaps", False)]])
+    wrong = at_most(numbers(2), 1)
+    assert status(at_most(nothing, 1)) == UNDEFINED
+    assert status(every(wrong, at_most(nothing, 1))) == UNDEFINED
+    assert status(every(wrong, at_most(perhaps, 1))) == UNDECIDED
+    assert status(AnyOf((at_most(numbers(1), 1), at_most(nothing, 1)))) == UNDEFINED
+    assert "none in" in at_most(1, nothing).decide(RATIONAL).reason
+    with pytest.raises(Unbounded):
+        at_most(np.array([[NoValue("overflow", False, unbounded=True)]]), 1).decide(RATIONAL)
+
+
+def test_several_relations_are_decided_by_the_worst_and_alternatives_by_the_best():
+    good, wrong, worse = at_most(numbers(1), 2), at_most(numbers(3), 2), at_most(numbers(9), 2)
+    assert status(every(good, wrong)) == VIOLATED
+    assert every(wrong, good, worse).decide(RATIONAL).lhs == 9
+    assert status(AnyOf((good, wrong))) == HOLDS
+    assert AnyOf((worse, wrong)).decide(RATIONAL).lhs == 3
+    assert status(every(good, good)) == HOLDS
+    assert [r.shown for r in every(good, every(wrong, worse))] == ["<="] * 3
+    assert isinstance(every(good, wrong).negation(), AnyOf)
+    assert isinstance(AnyOf((good, wrong)).negation(), Every)
+    assert status(every(good, wrong).negation()) == HOLDS
+    assert len(every(good, wrong).decide(RATIONAL).sides) == 2
+    entry = at_most(numbers(1, 5, 3), 2).decide(RATIONAL)
+    assert (entry.status, entry.lhs, len(entry.sides)) == (VIOLATED, 5, 3)
+    assert entry.margin == pytest.approx(-3 / 7)
+
+
+def test_margins_of_batches():
+    x = np.array([1.0, 2.0, 4.0]).reshape(3, 1, 1)
+    assert at_most(x, 2).margin(3).slack.tolist() == [1, 0, -2]
+    assert at_least(x, 2).margin(3).slack.tolist() == [-1, 0, 2]
+    assert equal(x, 2).margin(3).slack.tolist() == [-1, 0, -2]
+    assert Differ(x, 2).margin(3).slack.tolist() == [1, 0, 2]
+    assert at_most(x, exact(5, 2)).margin(3).scale.tolist() == [3.5, 4.5, 6.5]
+    assert at_most(x, Fraction(1, 2)).margin(3).slack.tolist() == [-0.5, -1.5, -3.5]
+    both = every(at_most(x, 3), at_least(x, 2)).margin(3)
+    assert both.slack.tolist() == [-1, 0, -1]
+    one_of = AnyOf((at_most(x, 1), at_least(x, 4))).margin(3)
+    assert np.allclose(one_of.relative, [0, -1 / 3, 0])
+    wide = np.array([[[1.0, 5.0, 2.0]], [[0.0, 1.0, np.nan]]])
+    found = at_most(wide, 2).margin(2)
+    assert found.slack[0] == -3
+    assert np.isnan(found.slack[1])
+    assert np.isnan(every(at_most(wide, 2), at_most(wide * 0 + 9, 0)).margin(2).relative[1])
+    assert at_most(np.zeros((2, 1, 1)), 0).margin(2).relative.tolist() == [0, 0]
+
+
+def test_sides_that_are_none():
+    for bad, message in (
+        ("text", "a side of a relation is a str"),
+        (None, "a side of a relation is a NoneType"),
+        (np.array([[1j]]), "has the dtype complex128"),
+        (np.array([["a"]]), "has the dtype <U1"),
+    ):
+        with pytest.raises(ClaimFault, match=message):
+            at_most(bad, 1).margin(1)
+    with pytest.raises(ClaimFault, match=r"has 3 instances where 2 were expected"):
+        at_most(np.zeros((3, 1, 1)), 1).margin(2)
+    with pytest.raises(ClaimFault, match="do not broadcast"):
+        at_most(np.zeros((1, 2)), np.zeros((1, 3))).margin(1)
+    with pytest.raises(ClaimFault, match="do not broadcast"):
+        at_most(numbers(1, 2), numbers(1, 2, 3)).decide(RATIONAL)
+    with pytest.raises(ClaimFault, match="without entries"):
+        at_most(np.zeros((1, 0)), 1).margin(1)
+    with pytest.raises(ClaimFault, match="without entries"):
+        at_most(RATIONAL.array(np.zeros((1, 0))), 1).decide(RATIONAL)
+    with pytest.raises(ClaimFault, match=r"a side of a relation: the float 0\.5"):
+        at_most(numbers(1), 0.5).decide(RATIONAL)
+    with pytest.raises(ClaimError, match="expected some relations, got none"):
+        every()
+    with pytest.raises(ClaimError, match=r"expected relations .* got bool"):
+        every(True)
+
+
+def test_numbers_as_sides_are_read_into_the_system():
+    assert status(at_most(1, 2)) == HOLDS
+    assert status(at_most(np.array([[3]]), 2.0)) == VIOLATED
+    assert status(equal(exact(1, 3) * RATIONAL.array([[3]]), True)) == HOLDS
+    with BALL.working():
+        assert isinstance(at_most(1, 2).decide(BALL).lhs, BallEntry)
+
+
+def test_negations_of_the_weak_are_strict():
+    assert isinstance(at_most(ONE, TWO).negation(), Less)
+    assert isinstance(less_than(ONE, TWO).negation(), AtMost)
