@@ -23,6 +23,9 @@ for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
 from resstream import claims
 from resstream.audit import audit, words
 
+sys.path.insert(0, str(Path(__file__).parent))
+import ten_findings
+
 OUTPUT = Path(__file__).parents[1] / "docs" / "findings.md"
 
 
@@ -83,6 +86,8 @@ def document(results: list[dict[str, Any]], command: str, seconds: float) -> str
         "sharp, that a hypothesis is not needed or that a restriction saves a false claim is what a search of limited",
         "length says, unless a proof is named. A counterexample is certain. Proofs are tried last, in the time that is",
         "left to a claim, so that none is named where none was found in time.",
+        "",
+        *ten_findings.as_markdown().splitlines(),
         "",
     ]
     for title, body in (

@@ -24,7 +24,7 @@ from resstream.arithmetic.rationals import exact_value, one_entry
 NUMBER = "number"
 BRANCH = "branch"
 
-_FUNCTIONS = {"exp": (0, 1), "cos": (0, 1), "sin": (0, 0), "tanh": (0, 0), "log": (1, 0)}
+_FUNCTIONS = {"exp": (0, 1), "cos": (0, 1), "sin": (0, 0), "tanh": (0, 0), "erf": (0, 0), "log": (1, 0)}
 """The one rational point of each function, and its value there."""
 
 _known_terms: ContextVar[dict[Any, TermEntry] | None] = ContextVar("terms", default=None)
@@ -143,6 +143,12 @@ class TermEntry(Entry):
 
     def hyperbolic_tangent(self) -> Entry:
         return self._function("tanh")
+
+    def error_function(self) -> Entry:
+        return self._function("erf")
+
+    def pi(self) -> Entry:
+        return _node("pi", (), None, arb.pi)
 
     # -- branches
 

@@ -94,7 +94,7 @@ def softmax_jacobian(s):
 
 
 def spread_is_moderate(s):
-    """The scores differ by 1000 at most: beyond, the smallest weight is lost in the digits of an enclosure."""
+    """The scores differ by 1000 at most: beyond, the smallest weight is lost in an enclosure's digits."""
     return at_most(amax(s) - amin(s), 1000)
 
 

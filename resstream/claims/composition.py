@@ -19,10 +19,10 @@ from resstream.domains import (
     NonZero,
     Orthogonal,
     Permutation,
-    Positive,
     Projection,
     Stack,
     Tokens,
+    Whole,
 )
 from resstream.reference import (
     circuit_composition,
@@ -133,7 +133,7 @@ def composition_largest_score(first, second):
 
 @claim(
     "composition.aligned_spaces_are_maximal",
-    over={"s": Positive(1, "d"), "t": Positive(1, "d"), "Q": Orthogonal("d"), "order": Permutation("d")},
+    over={"s": Whole(1, 9, 1, "d"), "t": Whole(1, 9, 1, "d"), "Q": Orthogonal("d"), "order": Permutation("d")},
     sizes={"d": range(2, 4)},
     source=f"{ANNOTATED}, 18 (plain language)",
     expect="fails",

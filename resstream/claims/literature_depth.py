@@ -362,7 +362,7 @@ def hyper_connections_norm_preserving(H, X):
 
 
 def scores_are_moderate(scores):
-    """The scores differ by 1000 at most: beyond, the smallest weight is lost in the digits of an enclosure."""
+    """The scores differ by 1000 at most: beyond, the smallest weight is lost in an enclosure's digits."""
     return at_most(amax(scores) - amin(scores), 1000)
 
 

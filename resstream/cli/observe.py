@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import Annotated
 
@@ -85,10 +86,10 @@ def numbers(text: str) -> list[int]:
     """Numbers and ranges of them, as in 0,2-5; anything else raises ResstreamError."""
     found: list[int] = []
     for part in text.split(","):
-        first, dash, last = part.strip().partition("-")
-        if not first.isdecimal() or (dash and not last.isdecimal()):
+        given = re.fullmatch(r"\s*([0-9]{1,4})\s*(?:-\s*([0-9]{1,4})\s*)?", part)
+        if given is None:
             raise ResstreamError(f"--layers {text}: expected numbers and ranges of them, as in 0,2-5")
-        found += range(int(first), int(last or first) + 1)
+        found += range(int(given[1]), int(given[2] or given[1]) + 1)
     return found
 
 

@@ -5,7 +5,7 @@ import pytest
 from flint import arb, fmpq
 
 from resstream import claims
-from resstream.arithmetic import Ball, NoValue, amax, descending, exp, log, maximum, sqrt, tanh, where
+from resstream.arithmetic import Ball, NoValue, amax, descending, erf, exp, log, maximum, sqrt, tanh, where
 from resstream.arithmetic.obligations import NONNEGATIVE, NONZERO, POSITIVE, ZERO, noting
 from resstream.arithmetic.terms import Terms, is_below, is_same
 from resstream.errors import ForeignNumber, NotExpressible, Undecided
@@ -80,6 +80,16 @@ def test_rational_values_are_known():
         assert exp(x - x)[0].exact == 1
         two = sqrt(TERMS.array([2]))[0]
         assert (two * two).exact == 2
+
+
+def test_pi_and_the_error_function():
+    with TERMS.working():
+        x = TERMS.array([fmpq(1, 2), fmpq(0)])
+        assert x[0].pi().enclosure.overlaps(arb.pi())
+        assert x[0].pi() is x[1].pi()
+        half, zero = erf(x)
+        assert half.enclosure.overlaps(arb("0.5").erf())
+        assert zero.exact == 0
 
 
 def test_branches_divisors_and_radicands_are_noted():

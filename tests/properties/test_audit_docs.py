@@ -1,5 +1,6 @@
 """The walk through one audit is executed: its file, its commands and what they print, its Python."""
 
+import importlib.util
 import re
 import shlex
 import subprocess
@@ -110,3 +111,18 @@ def test_the_tables_of_the_findings_are_whole():
     for line in FINDINGS.splitlines():
         assert line == line.strip()
         assert not line.startswith(("[", "]"))
+
+
+def test_the_findings_open_with_the_ten_and_their_certificates():
+    spec = importlib.util.spec_from_file_location("ten_findings", ROOT / "benchmarks" / "ten_findings.py")
+    sys.modules[spec.name] = ten = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(ten)
+    expected = ten.as_markdown()
+    assert ten.placed(FINDINGS, expected) == FINDINGS, "run: python benchmarks/ten_findings.py"
+    assert FINDINGS.index("## Ten findings") == FINDINGS.index("\n## ") + 1
+    assert len(ten.FINDINGS) == 10
+    for finding in ten.FINDINGS:
+        assert len(re.findall(r"[.](?= [A-Z]|$)", finding.text)) == 2, "two sentences each"
+    for identifier in (name for finding in ten.FINDINGS for name in (*finding.holds, *finding.refuted)):
+        expected = "fails" if any(identifier in finding.refuted for finding in ten.FINDINGS) else "holds"
+        assert claims.lookup(identifier).expect == expected

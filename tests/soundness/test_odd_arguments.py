@@ -40,7 +40,7 @@ NO_CALLS = {
 }
 """Public names that take no arrays of a caller's."""
 
-GATES = ("checks", "magnitudes")
+GATES = ("checks", "magnitudes", "noted")
 """Modules that the others are made with."""
 
 

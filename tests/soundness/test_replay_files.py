@@ -142,20 +142,3 @@ def test_nothing_of_a_file_reaches_the_terminal_raw(tmp_path, honest):
         assert b"Traceback" not in done.stderr
         assert b"\x1b[2J" not in done.stdout + done.stderr, path
         assert b"\x07" not in done.stdout + done.stderr, path
-
-
-def test_a_replay_that_takes_too_long_is_ended(tmp_path, monkeypatch):
-    (tmp_path / "mine.py").write_text(
-        "import time\nfrom resstream.claim import at_most, claim\nfrom resstream.domains import Vector\n"
-        "SLOW = []\n"
-        '@claim("mine.slow", over={"x": Vector("d")})\ndef slow(x):\n'
-        "    import os\n    while os.path.exists('slow'): time.sleep(0.1)\n    return at_most(x, 1)\n"
-    )
-    monkeypatch.chdir(tmp_path)
-    assert run("falsify", "mine.py", "--save", "found").returncode == 1
-    (tmp_path / "slow").touch()
-    start = time.monotonic()
-    done = run("replay", "found/mine.slow.json", "--claims", "mine.py", "--seconds", "2")
-    assert done.returncode == 2
-    assert b"not done within 2 s" in done.stderr
-    assert time.monotonic() - start < 20

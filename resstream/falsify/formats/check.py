@@ -56,7 +56,8 @@ def indexed(name: str, index: tuple[int, ...]) -> str:
 _FRACTIONS = Language(_fraction, ARITHMETIC, indexed)
 _BALLS = Language(
     _fraction,
-    {**ARITHMETIC, "max": "larger({}, {})"} | {f: f + "({})" for f in ("sqrt", "exp", "log", "cos", "sin", "tanh")},
+    {**ARITHMETIC, "max": "larger({}, {})", "pi": "pi"}
+    | {f: f + "({})" for f in ("sqrt", "exp", "log", "cos", "sin", "tanh")},
     indexed,
 )
 

@@ -42,6 +42,7 @@ LANGUAGE = Language(
         "neg": "(-{})",
         "abs": "|{}|",
         "max": "(max {} {})",
+        "pi": "Real.pi",
         **{name: f"(Real.{name} {{}})" for name in ("sqrt", "exp", "log", "cos", "sin", "tanh")},
     },
     lambda name, index: "_".join([name, *(str(place + 1) for place in index)]),

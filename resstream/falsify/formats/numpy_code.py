@@ -16,7 +16,7 @@ def _float(value: fmpq) -> str:
 
 LANGUAGE = Language(
     _float,
-    ARITHMETIC | {name: f"np.{name}({{}})" for name in ("sqrt", "exp", "log", "cos", "sin", "tanh")},
+    ARITHMETIC | {"pi": "np.pi"} | {name: f"np.{name}({{}})" for name in ("sqrt", "exp", "log", "cos", "sin", "tanh")},
     lambda name, index: f"{name}[{', '.join(map(str, index))}]",
 )
 

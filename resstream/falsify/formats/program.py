@@ -11,6 +11,7 @@ from flint import fmpq
 
 from resstream.arithmetic import Array
 from resstream.arithmetic.terms import NUMBER, TermEntry
+from resstream.errors import NotExpressible
 from resstream.falsify.formats.trace import Trace
 
 SIZE = 40
@@ -94,6 +95,8 @@ class Program:
         """How a node is computed from named ones."""
         if node.operation == NUMBER:
             return self.language.number(_exact(node))
+        if node.operation not in self.language.operations:
+            raise NotExpressible(f"{node.operation}: there is no such function in this form")
         operands = [self.name(operand, top=False) for operand in node.operands]
         text = self.language.operations[node.operation].format(*operands)
         return text[1:-1] if top and text.startswith("(") and _encloses(text) else text

@@ -16,8 +16,8 @@ def _rational(value: fmpq) -> str:
 LANGUAGE = Language(
     _rational,
     ARITHMETIC
-    | {"abs": "sp.Abs({})", "max": "sp.Max({}, {})"}
-    | {name: f"sp.{name}({{}})" for name in ("sqrt", "exp", "log", "cos", "sin", "tanh")},
+    | {"abs": "sp.Abs({})", "max": "sp.Max({}, {})", "pi": "sp.pi"}
+    | {name: f"sp.{name}({{}})" for name in ("sqrt", "exp", "log", "cos", "sin", "tanh", "erf")},
     lambda name, index: f"{name}[{', '.join(map(str, index))}]",
 )
 
