@@ -3,73 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
 
-from resstream.arithmetic import absolute, ones, total, where
 from resstream.domains import (
     Causal,
     Domain,
     DoublyStochastic,
+    EqualRows,
     Invertible,
     Matrix,
     NonConstant,
     NonNegative,
     NonZero,
     Norm,
-    Options,
     Orthogonal,
-    Part,
-    Parts,
     Permutation,
     Positive,
+    PositiveRows,
     PositiveSemidefinite,
+    RankOne,
     RowStochastic,
     Scalar,
-    Size,
-    Sizes,
     Stack,
     Symmetric,
-    size_of,
 )
-
-
-@dataclass(frozen=True)
-class RankOne(Domain):
-    """A matrix (..., rows, columns) that is a column times a row."""
-
-    rows: Size
-    columns: Size
-
-    def parts(self, sizes: Sizes, options: Options) -> dict[str, Part]:
-        return {"column": Part((size_of(self.rows, sizes), 1)), "row": Part((1, size_of(self.columns, sizes)))}
-
-    def build(self, raw: Parts, options: Options, sizes: Sizes) -> Any:
-        return raw["column"] @ raw["row"]
-
-
-@dataclass(frozen=True)
-class PositiveRows(RowStochastic):
-    """A row-stochastic matrix (..., rows, columns) without zeros."""
-
-    def build(self, raw: Parts, options: Options, sizes: Sizes) -> Any:
-        weights = where(raw[""] == 0, 1, absolute(raw[""]))
-        return weights / total(weights)
-
-
-@dataclass(frozen=True)
-class EqualRows(Domain):
-    """A row-stochastic matrix (..., rows, columns) of rank one: all rows are the same."""
-
-    rows: Size
-    columns: Size
-
-    def parts(self, sizes: Sizes, options: Options) -> dict[str, Part]:
-        return {"": Part((1, size_of(self.columns, sizes)), "weight")}
-
-    def build(self, raw: Parts, options: Options, sizes: Sizes) -> Any:
-        row = RowStochastic(1, self.columns).build(raw, options, sizes)
-        return ones((size_of(self.rows, sizes), 1), row) @ row
 
 
 def narrower(domain: Domain) -> Iterator[Domain]:

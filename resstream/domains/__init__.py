@@ -10,7 +10,8 @@ a scalar is (..., 1, 1). What cannot vary within a batch (the kind of a norm) is
 
 from __future__ import annotations
 
-from resstream.domains.base import Domain, Options, Part, Parts, Size, Sizes, size_of
+from resstream.domains.base import Domain, Options, Part, Parts, Size, Sizes, entries, is_all, require_domain, size_of
+from resstream.domains.combined import Given, Product, Stack, Transformed
 from resstream.domains.invertible import Invertible, InvertiblePair, Projection
 from resstream.domains.matrices import (
     Matrix,
@@ -23,46 +24,92 @@ from resstream.domains.matrices import (
     Symmetric,
     Vector,
 )
-from resstream.domains.models import AttentionOnly, Heads, ReluLayer, Tokens
+from resstream.domains.models import AttentionOnly, Heads, ReluLayer, SharedHeads, Tokens
 from resstream.domains.norms import Norm
-from resstream.domains.orthogonal import Orthogonal
-from resstream.domains.scalars import Count, Scalar, Whole
-from resstream.domains.stacks import Stack
-from resstream.domains.stochastic import Causal, DoublyStochastic, Permutation, RowStochastic, Simplex
+from resstream.domains.orthogonal import Ball, Orthogonal, Sphere
+from resstream.domains.scalars import Count, Integers, Ordered, Scalar, Subset, Whole
+from resstream.domains.stochastic import (
+    Banded,
+    BandedMask,
+    BlockMask,
+    BlockStochastic,
+    Causal,
+    CausalMask,
+    DoublyStochastic,
+    EqualRows,
+    Mask,
+    Permutation,
+    PositiveRows,
+    RowStochastic,
+    Simplex,
+    SlidingWindow,
+    SlidingWindowMask,
+    SymmetricDoublyStochastic,
+)
+from resstream.domains.structured import Alibi, BlockDiagonal, LowRank, NearbyPair, RankOne, SymmetricWithSpectrum
 
 __all__ = [
+    "Alibi",
     "AttentionOnly",
+    "Ball",
+    "Banded",
+    "BandedMask",
+    "BlockDiagonal",
+    "BlockMask",
+    "BlockStochastic",
     "Causal",
+    "CausalMask",
     "Count",
     "Domain",
     "DoublyStochastic",
+    "EqualRows",
+    "Given",
     "Heads",
+    "Integers",
     "Invertible",
     "InvertiblePair",
+    "LowRank",
+    "Mask",
     "Matrix",
+    "NearbyPair",
     "NonConstant",
     "NonNegative",
     "NonZero",
     "Norm",
     "Options",
+    "Ordered",
     "Orthogonal",
     "Part",
     "Parts",
     "Permutation",
     "Positive",
+    "PositiveRows",
     "PositiveSemidefinite",
+    "Product",
     "Projection",
+    "RankOne",
     "ReluLayer",
     "RowStochastic",
     "Scalar",
     "Scores",
+    "SharedHeads",
     "Simplex",
     "Size",
     "Sizes",
+    "SlidingWindow",
+    "SlidingWindowMask",
+    "Sphere",
     "Stack",
+    "Subset",
     "Symmetric",
+    "SymmetricDoublyStochastic",
+    "SymmetricWithSpectrum",
     "Tokens",
+    "Transformed",
     "Vector",
     "Whole",
+    "entries",
+    "is_all",
+    "require_domain",
     "size_of",
 ]

@@ -7,36 +7,43 @@ from typing import Any
 
 import numpy as np
 
-from resstream.arithmetic import Array, absolute, eye, total, where
-from resstream.domains.base import Domain, Options, Part, Parts, Size, Sizes, size_of
+from resstream.arithmetic import Array, eye, where
+from resstream.domains.base import Domain, Options, Part, Parts, Size, Sizes, entries, is_all, rank_of, size_of
 from resstream.domains.matrices import Matrix
+from resstream.domains.triangular import diagonal_of, triangular_pair
 
 
 @dataclass(frozen=True)
 class Invertible(Domain):
-    """A matrix (..., d, d) with an inverse: unit lower triangular times upper triangular with a diagonal of at least 1.
+    """Matrices (..., d, d) with an inverse: P L U, with P a permutation, L unit lower and U upper triangular.
 
-    `build` gives the matrix; `build_pair` gives it with its exact inverse. Raw zeros give the identity.
+    U has no zero on its diagonal. Every invertible matrix has this form. A raw zero on the diagonal stands for 1, and
+    the order of raw numbers is that of P, so that raw zeros give the identity. `build` gives the matrix, `build_pair`
+    gives it with its exact inverse.
     """
 
     size: Size
 
     def parts(self, sizes: Sizes, options: Options) -> dict[str, Part]:
         d = size_of(self.size, sizes)
-        return {"lower": Part((d, d)), "upper": Part((d, d))}
+        return {"lower": Part((d, d)), "upper": Part((d, d)), "order": Part((1, d))}
 
     def build(self, raw: Parts, options: Options, sizes: Sizes) -> Any:
         return self.build_pair(raw)[0]
 
     def build_pair(self, raw: Parts) -> tuple[Array, Array]:
         """The matrix and its inverse, each (..., d, d)."""
-        identity = eye(raw["lower"].shape[-1], raw["lower"])
-        strict = np.tri(identity.shape[-1], k=-1, dtype=bool)
-        lower = identity + where(strict, raw["lower"], 0)
-        unit_upper = identity + where(strict.mT, raw["upper"], 0)
-        scales = total(where(identity == 1, 1 + absolute(raw["upper"]), 0)).mT  # of columns, (..., 1, d)
-        upper_inverse = _unit_lower_inverse(unit_upper.mT).mT
-        return lower @ (unit_upper * scales), (upper_inverse / scales.mT) @ _unit_lower_inverse(lower)
+        diagonal = diagonal_of(raw["upper"])
+        matrix, inverse = triangular_pair(raw["lower"], raw["upper"], where(diagonal == 0, 1, diagonal))
+        order = np.argsort(raw["order"], axis=-1, kind="stable")
+        rows = np.broadcast_to(order.mT, matrix.shape)
+        columns = np.broadcast_to(order, matrix.shape)
+        return np.take_along_axis(matrix, rows, -2), np.take_along_axis(inverse, columns, -1)
+
+    def contains(self, value: Any, sizes: Sizes) -> bool:
+        d = size_of(self.size, sizes)
+        x = entries(value, (d, d))
+        return x is not None and rank_of(x) == d
 
     def wider(self) -> Domain | None:
         return Matrix(self.size, self.size)
@@ -49,13 +56,17 @@ class InvertiblePair(Invertible):
     def build(self, raw: Parts, options: Options, sizes: Sizes) -> Any:
         return self.build_pair(raw)
 
+    def contains(self, value: Any, sizes: Sizes) -> bool:
+        d = size_of(self.size, sizes)
+        return isinstance(value, tuple) and len(value) == 2 and are_inverse(*value, d)
+
     def wider(self) -> Domain | None:
         return None
 
 
 @dataclass(frozen=True)
 class Projection(Domain):
-    """A projection (..., d, d), P @ P = P, oblique in general: B D B^-1 with D of zeros and ones (raw kept > 0)."""
+    """Projections (..., d, d), P @ P = P, oblique in general: B D B^-1 with D of zeros and ones (raw kept > 0)."""
 
     size: Size
 
@@ -66,16 +77,16 @@ class Projection(Domain):
         basis, inverse = Invertible(self.size).build_pair(raw)
         return where(raw["kept"] > 0, basis, 0) @ inverse
 
+    def contains(self, value: Any, sizes: Sizes) -> bool:
+        d = size_of(self.size, sizes)
+        x = entries(value, (d, d))
+        return x is not None and is_all(x @ x == x)
+
     def wider(self) -> Domain | None:
         return Matrix(self.size, self.size)
 
 
-def _unit_lower_inverse(lower: Array) -> Array:
-    """Inverse of a unit lower triangular matrix (..., d, d), row by row."""
-    size = lower.shape[-1]
-    identity = np.broadcast_to(eye(size, lower), lower.shape)
-    rows = [identity[..., :1, :]]
-    for i in range(1, size):
-        above = np.concatenate(rows, axis=-2)
-        rows.append(identity[..., i : i + 1, :] - lower[..., i : i + 1, :i] @ above)
-    return np.concatenate(rows, axis=-2)
+def are_inverse(first: Any, second: Any, d: int) -> bool:
+    """Whether two values are matrices (d, d) that are inverse to each other, exactly."""
+    x, y = entries(first, (d, d)), entries(second, (d, d))
+    return x is not None and y is not None and is_all(x @ y == eye(d, x))

@@ -8,45 +8,59 @@ from typing import Any
 import numpy as np
 
 from resstream.arithmetic import Array, absolute, where
-from resstream.domains.base import Domain, Options, Part, Parts, Size, Sizes, size_of
+from resstream.domains.base import Domain, Options, Part, Parts, Size, Sizes, entries, is_all, size_of
+from resstream.domains.triangular import unit_lower
 
 
 @dataclass(frozen=True)
 class Matrix(Domain):
-    """Any real matrix (..., rows, columns)."""
+    """All real matrices (..., rows, columns)."""
 
     rows: Size
     columns: Size
 
+    def _shape(self, sizes: Sizes) -> tuple[int, int]:
+        return size_of(self.rows, sizes), size_of(self.columns, sizes)
+
     def parts(self, sizes: Sizes, options: Options) -> dict[str, Part]:
-        return {"": Part((size_of(self.rows, sizes), size_of(self.columns, sizes)))}
+        return {"": Part(self._shape(sizes))}
 
     def build(self, raw: Parts, options: Options, sizes: Sizes) -> Any:
         return raw[""]
 
+    def contains(self, value: Any, sizes: Sizes) -> bool:
+        return entries(value, self._shape(sizes)) is not None
+
 
 def Vector(size: Size) -> Matrix:  # noqa: N802 - reads as a domain
-    """Any real row vector (..., 1, d)."""
+    """All real row vectors (..., 1, d)."""
     return Matrix(1, size)
 
 
 def Scores(rows: Size, columns: Size | None = None) -> Matrix:  # noqa: N802 - reads as a domain
-    """Any real attention scores (..., n, n)."""
+    """All real attention scores (..., n, n), or (..., n, m)."""
     return Matrix(rows, rows if columns is None else columns)
 
 
 @dataclass(frozen=True)
 class NonNegative(Domain):
-    """A matrix (..., rows, columns) with entries at least 0."""
+    """Matrices (..., rows, columns) with entries at least 0: the absolute values of raw numbers."""
 
     rows: Size
     columns: Size
 
+    def _shape(self, sizes: Sizes) -> tuple[int, int]:
+        return size_of(self.rows, sizes), size_of(self.columns, sizes)
+
     def parts(self, sizes: Sizes, options: Options) -> dict[str, Part]:
-        return {"": Part((size_of(self.rows, sizes), size_of(self.columns, sizes)), "weight")}
+        return {"": Part(self._shape(sizes), "weight")}
 
     def build(self, raw: Parts, options: Options, sizes: Sizes) -> Any:
         return absolute(raw[""])
+
+    def contains(self, value: Any, sizes: Sizes) -> bool:
+        x = entries(value, self._shape(sizes))
+        return x is not None and is_all(x >= 0)
 
     def wider(self) -> Domain | None:
         return Matrix(self.rows, self.columns)
@@ -54,7 +68,7 @@ class NonNegative(Domain):
 
 @dataclass(frozen=True)
 class Positive(NonNegative):
-    """A matrix (..., rows, columns) with entries above 0; a raw zero stands for 1. `Positive(1, 1)` is a scalar."""
+    """Matrices (..., rows, columns) with entries above 0; a raw zero stands for 1. `Positive()` is a scalar."""
 
     rows: Size = 1
     columns: Size = 1
@@ -62,17 +76,27 @@ class Positive(NonNegative):
     def build(self, raw: Parts, options: Options, sizes: Sizes) -> Any:
         return where(raw[""] == 0, 1, absolute(raw[""]))
 
+    def contains(self, value: Any, sizes: Sizes) -> bool:
+        x = entries(value, self._shape(sizes))
+        return x is not None and is_all(x > 0)
+
     def wider(self) -> Domain | None:
         return NonNegative(self.rows, self.columns)
 
 
 @dataclass(frozen=True)
 class NonZero(Matrix):
-    """A matrix (..., rows, columns) that is not all zeros; raw zeros stand for the unit in the corner."""
+    """Matrices (..., rows, columns) that are not all zeros; raw zeros stand for the unit in the corner."""
 
     def build(self, raw: Parts, options: Options, sizes: Sizes) -> Any:
         x = raw[""]
-        return _with_corner(x, np.all(x == 0, axis=(-2, -1), keepdims=True))
+        corner = np.zeros(x.shape[-2:], dtype=bool)
+        corner[0, 0] = True
+        return where(np.all(x == 0, axis=(-2, -1), keepdims=True) & corner, 1, x)
+
+    def contains(self, value: Any, sizes: Sizes) -> bool:
+        x = entries(value, self._shape(sizes))
+        return x is not None and not is_all(x == 0)
 
     def wider(self) -> Domain | None:
         return Matrix(self.rows, self.columns)
@@ -80,7 +104,10 @@ class NonZero(Matrix):
 
 @dataclass(frozen=True)
 class NonConstant(Domain):
-    """Rows (..., rows, d), d >= 2, none a multiple of the all-ones vector: a constant raw row gets 1 added in front."""
+    """Rows (..., rows, d), none a multiple of the all-ones vector: a constant raw row gets 1 added in front.
+
+    Empty at d = 1.
+    """
 
     size: Size
     rows: Size = 1
@@ -94,19 +121,20 @@ class NonConstant(Domain):
         first = np.arange(x.shape[-1]) == 0
         return where(is_constant & first, x + 1, x)
 
+    def contains(self, value: Any, sizes: Sizes) -> bool:
+        x = entries(value, (size_of(self.rows, sizes), size_of(self.size, sizes)))
+        return x is not None and not any(is_all(row == row[:1]) for row in x)
+
+    def why_empty(self, sizes: Sizes) -> str:
+        return "a row of width 1 is constant" if size_of(self.size, sizes) == 1 else ""
+
     def wider(self) -> Domain | None:
         return Matrix(self.rows, self.size)
 
 
-def _with_corner(x: Array, wanted: Array) -> Array:
-    corner = np.zeros(x.shape[-2:], dtype=bool)
-    corner[0, 0] = True
-    return where(wanted & corner, 1, x)
-
-
 @dataclass(frozen=True)
 class Symmetric(Domain):
-    """A symmetric matrix (..., d, d): the lower triangle of the raw array, mirrored."""
+    """Symmetric matrices (..., d, d): the lower triangle of the raw array, mirrored."""
 
     size: Size
 
@@ -118,22 +146,49 @@ class Symmetric(Domain):
         x = raw[""]
         return where(np.tri(x.shape[-1], dtype=bool), x, x.mT)
 
+    def contains(self, value: Any, sizes: Sizes) -> bool:
+        d = size_of(self.size, sizes)
+        x = entries(value, (d, d))
+        return x is not None and is_all(x == x.mT)
+
     def wider(self) -> Domain | None:
         return Matrix(self.size, self.size)
 
 
 @dataclass(frozen=True)
 class PositiveSemidefinite(Domain):
-    """A symmetric positive semidefinite matrix (..., d, d): G G^T."""
+    """Symmetric positive semidefinite matrices (..., d, d): L D L^T, L unit lower triangular, D diagonal, D >= 0."""
 
     size: Size
 
     def parts(self, sizes: Sizes, options: Options) -> dict[str, Part]:
         d = size_of(self.size, sizes)
-        return {"": Part((d, d))}
+        return {"lower": Part((d, d)), "pivots": Part((1, d), "weight")}
 
     def build(self, raw: Parts, options: Options, sizes: Sizes) -> Any:
-        return raw[""] @ raw[""].mT
+        lower = unit_lower(raw["lower"])
+        return (lower * absolute(raw["pivots"])) @ lower.mT
+
+    def contains(self, value: Any, sizes: Sizes) -> bool:
+        d = size_of(self.size, sizes)
+        x = entries(value, (d, d))
+        return x is not None and is_all(x == x.mT) and _is_semidefinite(x)
 
     def wider(self) -> Domain | None:
         return Symmetric(self.size)
+
+
+def _is_semidefinite(x: Array) -> bool:
+    """Whether a symmetric matrix has no negative eigenvalue: by its pivots, where one of 0 needs a row of zeros."""
+    rest = x.copy()
+    for k in range(len(rest)):
+        pivot = rest[k, k]
+        if pivot < 0:
+            return False
+        below = rest[k + 1 :, k].copy()
+        if pivot == 0:
+            if not is_all(below == 0):
+                return False
+        else:
+            rest[k + 1 :, k + 1 :] = rest[k + 1 :, k + 1 :] - np.outer(below, below) / pivot
+    return True

@@ -1,20 +1,169 @@
-"""Stochastic matrices: row-stochastic, causal, doubly stochastic, permutations."""
+"""Stochastic matrices: row-stochastic, those that a mask allows, doubly stochastic, permutations."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from abc import abstractmethod
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from resstream.arithmetic import Array, absolute, ones, total, where, zeros
-from resstream.domains.base import Domain, Options, Part, Parts, Size, Sizes, size_of
+from resstream.domains.base import Domain, Options, Part, Parts, Size, Sizes, entries, is_all, size_of
 from resstream.domains.matrices import NonNegative
+from resstream.reference.attention import banded_mask, block_mask, causal_mask, sliding_window_mask
 
 
 @dataclass(frozen=True)
 class RowStochastic(Domain):
-    """A row-stochastic matrix (..., rows, columns): raw weights over their row sums; a row of zeros means uniform."""
+    """Matrices (..., rows, columns) with entries at least 0 and rows that sum to 1: raw weights over their row sums.
+
+    A raw row of zeros means a uniform row.
+    """
+
+    rows: Size
+    columns: Size | None = None
+
+    def _shape(self, sizes: Sizes) -> tuple[int, int]:
+        return size_of(self.rows, sizes), size_of(self.rows if self.columns is None else self.columns, sizes)
+
+    def allowed(self, sizes: Sizes) -> Array:
+        """Booleans (rows, columns): where an entry may be other than 0."""
+        return np.ones(self._shape(sizes), dtype=bool)
+
+    def parts(self, sizes: Sizes, options: Options) -> dict[str, Part]:
+        return {"": Part(self._shape(sizes), "weight")}
+
+    def build(self, raw: Parts, options: Options, sizes: Sizes) -> Any:
+        return over_row_sums(absolute(raw[""]), self.allowed(sizes))
+
+    def contains(self, value: Any, sizes: Sizes) -> bool:
+        x = entries(value, self._shape(sizes))
+        return x is not None and _are_distributions(x) and is_all(x[~self.allowed(sizes)] == 0)
+
+    def wider(self) -> Domain | None:
+        return NonNegative(self.rows, self.rows if self.columns is None else self.columns)
+
+
+def over_row_sums(weights: Array, allowed: Array) -> Array:
+    """Weights over their row sums, zero where not allowed; a row of zeros is uniform over what is allowed."""
+    weights = where(allowed, weights, 0)
+    is_empty = np.all(weights == 0, axis=-1, keepdims=True)
+    weights = where(is_empty & allowed, 1, weights)
+    return weights / total(weights)
+
+
+def _are_distributions(x: Array) -> bool:
+    return is_all(x >= 0) and is_all(total(x) == 1)
+
+
+def Simplex(size: Size) -> RowStochastic:  # noqa: N802 - reads as a domain
+    """Probability vectors (..., 1, n): entries at least 0 that sum to 1."""
+    return RowStochastic(1, size)
+
+
+@dataclass(frozen=True)
+class PositiveRows(RowStochastic):
+    """Row-stochastic matrices (..., rows, columns) without zeros; a raw weight of zero stands for 1."""
+
+    def build(self, raw: Parts, options: Options, sizes: Sizes) -> Any:
+        weights = where(raw[""] == 0, 1, absolute(raw[""]))
+        return weights / total(weights)
+
+    def contains(self, value: Any, sizes: Sizes) -> bool:
+        x = entries(value, self._shape(sizes))
+        return x is not None and is_all(x > 0) and _are_distributions(x)
+
+    def wider(self) -> Domain | None:
+        return RowStochastic(self.rows, self.columns)
+
+
+@dataclass(frozen=True)
+class EqualRows(Domain):
+    """Row-stochastic matrices (..., rows, columns) of rank one: all rows are the same."""
+
+    rows: Size
+    columns: Size
+
+    def parts(self, sizes: Sizes, options: Options) -> dict[str, Part]:
+        return {"": Part((1, size_of(self.columns, sizes)), "weight")}
+
+    def build(self, raw: Parts, options: Options, sizes: Sizes) -> Any:
+        row = RowStochastic(1, self.columns).build(raw, options, sizes)
+        return ones((size_of(self.rows, sizes), 1), row) @ row
+
+    def contains(self, value: Any, sizes: Sizes) -> bool:
+        x = entries(value, (size_of(self.rows, sizes), size_of(self.columns, sizes)))
+        return x is not None and _are_distributions(x) and is_all(x == x[:1])
+
+    def wider(self) -> Domain | None:
+        return RowStochastic(self.rows, self.columns)
+
+
+# ---- patterns under a mask --------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Causal(RowStochastic):
+    """Row-stochastic, lower triangular matrices (..., n, n): position i attends to positions up to i."""
+
+    columns: None = field(default=None, init=False)
+
+    def allowed(self, sizes: Sizes) -> Array:
+        return causal_mask(size_of(self.rows, sizes))
+
+    def wider(self) -> Domain | None:
+        return RowStochastic(self.rows)
+
+
+@dataclass(frozen=True)
+class Banded(RowStochastic):
+    """Row-stochastic matrices (..., n, n) within a band: zero where |i - j| is beyond `reach`."""
+
+    columns: None = field(default=None, init=False)
+    reach: Size = field(default=1, metadata={"least": 0})
+
+    def allowed(self, sizes: Sizes) -> Array:
+        return banded_mask(size_of(self.rows, sizes), size_of(self.reach, sizes))
+
+    def wider(self) -> Domain | None:
+        return RowStochastic(self.rows)
+
+
+@dataclass(frozen=True)
+class SlidingWindow(RowStochastic):
+    """Causal matrices (..., n, n) of a sliding window: position i attends to itself and to `window` - 1 before it."""
+
+    columns: None = field(default=None, init=False)
+    window: Size = 2
+
+    def allowed(self, sizes: Sizes) -> Array:
+        return sliding_window_mask(size_of(self.rows, sizes), size_of(self.window, sizes))
+
+    def wider(self) -> Domain | None:
+        return Causal(self.rows)
+
+
+@dataclass(frozen=True)
+class BlockStochastic(RowStochastic):
+    """Row-stochastic, block-diagonal matrices (..., n, n): each position attends within its block (of packed texts)."""
+
+    columns: None = field(default=None, init=False)
+    block: Size = 2
+
+    def allowed(self, sizes: Sizes) -> Array:
+        return block_mask(size_of(self.rows, sizes), size_of(self.block, sizes))
+
+    def wider(self) -> Domain | None:
+        return RowStochastic(self.rows)
+
+
+# ---- masks ------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Mask(Domain):
+    """Masks of attention, booleans (..., n, m), no row of which allows nothing; a raw row of zeros allows all."""
 
     rows: Size
     columns: Size | None = None
@@ -23,41 +172,84 @@ class RowStochastic(Domain):
         return size_of(self.rows, sizes), size_of(self.rows if self.columns is None else self.columns, sizes)
 
     def parts(self, sizes: Sizes, options: Options) -> dict[str, Part]:
-        return {"": Part(self._shape(sizes), "weight")}
+        return {"": Part(self._shape(sizes), "whole", 0, 1)}
 
     def build(self, raw: Parts, options: Options, sizes: Sizes) -> Any:
-        return _over_row_sums(absolute(raw[""]), np.ones(self._shape(sizes), dtype=bool))
+        allowed = np.asarray(raw[""] == 1, dtype=bool)
+        return allowed | ~allowed.any(axis=-1, keepdims=True)
 
-    def wider(self) -> Domain | None:
-        return NonNegative(self.rows, self.rows if self.columns is None else self.columns)
-
-
-def _over_row_sums(weights: Array, allowed: Array) -> Array:
-    weights = where(allowed, weights, 0)
-    is_empty = np.all(weights == 0, axis=-1, keepdims=True)
-    weights = where(is_empty & allowed, 1, weights)
-    return weights / total(weights)
+    def contains(self, value: Any, sizes: Sizes) -> bool:
+        right = isinstance(value, np.ndarray) and value.dtype == bool and value.shape == self._shape(sizes)
+        return right and bool(value.any(axis=-1).all())
 
 
 @dataclass(frozen=True)
-class Causal(RowStochastic):
-    """A row-stochastic, lower-triangular matrix (..., n, n): position i attends to positions up to i."""
+class _OneMask(Domain):
+    """One mask, which the sizes give."""
+
+    size: Size
+
+    @abstractmethod
+    def mask(self, sizes: Sizes) -> Array:
+        """The mask."""
+
+    def parts(self, sizes: Sizes, options: Options) -> dict[str, Part]:
+        return {}
 
     def build(self, raw: Parts, options: Options, sizes: Sizes) -> Any:
-        return _over_row_sums(absolute(raw[""]), np.tri(*self._shape(sizes), dtype=bool))
+        return self.mask(sizes)
+
+    def contains(self, value: Any, sizes: Sizes) -> bool:
+        return isinstance(value, np.ndarray) and value.dtype == bool and np.array_equal(value, self.mask(sizes))
 
     def wider(self) -> Domain | None:
-        return RowStochastic(self.rows)
+        return Mask(self.size)
 
 
-def Simplex(size: Size) -> RowStochastic:  # noqa: N802 - reads as a domain
-    """A probability vector (..., 1, n)."""
-    return RowStochastic(1, size)
+@dataclass(frozen=True)
+class CausalMask(_OneMask):
+    """The causal mask, booleans (n, n): True where j <= i."""
+
+    def mask(self, sizes: Sizes) -> Array:
+        return causal_mask(size_of(self.size, sizes))
+
+
+@dataclass(frozen=True)
+class BandedMask(_OneMask):
+    """The mask of a band, booleans (n, n): True where |i - j| <= reach."""
+
+    reach: Size = field(default=1, metadata={"least": 0})
+
+    def mask(self, sizes: Sizes) -> Array:
+        return banded_mask(size_of(self.size, sizes), size_of(self.reach, sizes))
+
+
+@dataclass(frozen=True)
+class SlidingWindowMask(_OneMask):
+    """The mask of a causal sliding window, booleans (n, n): True where 0 <= i - j < window."""
+
+    window: Size = 2
+
+    def mask(self, sizes: Sizes) -> Array:
+        return sliding_window_mask(size_of(self.size, sizes), size_of(self.window, sizes))
+
+
+@dataclass(frozen=True)
+class BlockMask(_OneMask):
+    """The mask of blocks, booleans (n, n): True where i and j lie in the same block of the given size."""
+
+    block: Size = 2
+
+    def mask(self, sizes: Sizes) -> Array:
+        return block_mask(size_of(self.size, sizes), size_of(self.block, sizes))
+
+
+# ---- permutations and their mixtures ----------------------------------------
 
 
 @dataclass(frozen=True)
 class Permutation(Domain):
-    """A permutation matrix (..., n, n): row i has its 1 where the i-th smallest raw number stands."""
+    """Permutation matrices (..., n, n): row i has its 1 where the i-th smallest raw number stands."""
 
     size: Size
 
@@ -70,13 +262,21 @@ class Permutation(Domain):
         hot = order[..., :, None] == np.arange(keys.shape[-1])
         return where(hot, ones((1, 1), keys), zeros((1, 1), keys))
 
+    def contains(self, value: Any, sizes: Sizes) -> bool:
+        n = size_of(self.size, sizes)
+        x = entries(value, (n, n))
+        return x is not None and is_all((x == 0) | (x == 1)) and _is_doubly_stochastic(x)
+
     def wider(self) -> Domain | None:
         return DoublyStochastic(self.size)
 
 
 @dataclass(frozen=True)
 class DoublyStochastic(Domain):
-    """A doubly stochastic matrix (..., n, n), as Birkhoff has it: a mixture of enough permutations to reach all."""
+    """Matrices (..., n, n) with entries at least 0 and rows and columns that sum to 1.
+
+    A mixture of (n - 1)^2 + 1 permutations, which are enough to reach all (Birkhoff, Caratheodory).
+    """
 
     size: Size
 
@@ -94,5 +294,29 @@ class DoublyStochastic(Domain):
             mixture = term if mixture is None else mixture + term
         return mixture
 
+    def contains(self, value: Any, sizes: Sizes) -> bool:
+        n = size_of(self.size, sizes)
+        x = entries(value, (n, n))
+        return x is not None and _is_doubly_stochastic(x)
+
     def wider(self) -> Domain | None:
         return RowStochastic(self.size)
+
+
+def _is_doubly_stochastic(x: Array) -> bool:
+    return _are_distributions(x) and is_all(total(x, -2) == 1)
+
+
+@dataclass(frozen=True)
+class SymmetricDoublyStochastic(DoublyStochastic):
+    """Doubly stochastic matrices (..., n, n) that are symmetric: the mean of one and its transpose."""
+
+    def build(self, raw: Parts, options: Options, sizes: Sizes) -> Any:
+        matrix = super().build(raw, options, sizes)
+        return (matrix + matrix.mT) / 2
+
+    def contains(self, value: Any, sizes: Sizes) -> bool:
+        return super().contains(value, sizes) and is_all(value == value.mT)
+
+    def wider(self) -> Domain | None:
+        return DoublyStochastic(self.size)

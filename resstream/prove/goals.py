@@ -275,7 +275,7 @@ def _(domain: domains.Norm, formula: Formula, sizes: Sizes, options: Options) ->
     # In one dimension every norm is a positive multiple of the absolute value.
     scale = formula.fresh((1, 1))
     formula.assume(scale, ">")
-    return NormValue("linf", scale, 1 / scale), {"lower": 0 * scale, "upper": scale - 1}
+    return NormValue("linf", scale, 1 / scale), {"lower": 0 * scale, "upper": scale}
 
 
 @unknowns.register

@@ -97,7 +97,10 @@ def _symbolic_instances(claim: Claim, sizes: Mapping[str, int], options: Mapping
         if isinstance(claim.over.get(name), Permutation):
             values: Iterable[tuple[int, ...]] = permutations(range(entries))
         elif part.kind == "whole":
-            values = product(range(part.low, part.high + 1), repeat=entries)
+            span = range(part.low, part.high + 1)
+            if len(span) > VALUES:
+                raise Undecided(f"it has more than {VALUES} combinations of whole numbers")
+            values = product(span, repeat=entries)
         else:
             choices[name] = [_symbols(name, part)]
             continue
