@@ -123,7 +123,7 @@ def _key(name: str, part: str) -> str:
 DEFAULT_RANGE = range(1, 7)
 """The sizes a name may take where a claim says nothing."""
 
-LARGEST_RAW = 1_000_000
+LARGEST_RAW = 4_000_000
 """Raw numbers that one instance of a claim may take."""
 
 _SLACK_RELATIVE = 1e-9

@@ -87,8 +87,9 @@ class Domain(ABC):
             yield from (one for one in (value if isinstance(value, tuple) else (value,)) if isinstance(one, Domain))
 
     def size_names(self) -> set[str]:
-        """The names among the sizes (fields that are strings, those of inner domains included)."""
-        own = {value for entry in fields(self) if isinstance(value := getattr(self, entry.name), str)}
+        """The names among the sizes, those of inner domains included."""
+        values = (getattr(self, entry.name) for entry in fields(self) if _is_size(entry))
+        own = {value for value in values if isinstance(value, str)}
         return own.union(*(inner.size_names() for inner in self.inner_domains()))
 
     def excluded(self, sizes: Sizes) -> str:
@@ -125,12 +126,16 @@ def written(value: Any) -> str:
     return str(value)
 
 
+_SIZES = ("Size", "Size | None", "domains.Size", "int | str", "int | str | None", Size, Size | None)
+"""How the type of a size may be written, in a module with annotations as text and in one without."""
+
+
 def _least(entry: Field[Any]) -> int:
     return int(entry.metadata.get("least", 1))
 
 
 def _is_size(entry: Field[Any]) -> bool:
-    return entry.type in ("Size", "Size | None", Size, Size | None)
+    return entry.type in _SIZES
 
 
 def _check(domain: Domain, entry: Field[Any]) -> None:

@@ -1,6 +1,8 @@
 """Each domain is its set: what is built lies in it exactly, at every size that it accepts, and all of it is reached."""
 
+import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,9 +12,11 @@ from flint import fmpq
 from resstream import domains
 from resstream.arithmetic import FLOAT64, RATIONAL, Ball, exact
 from resstream.claim import Claim, at_most
-from resstream.domains import Domain
+from resstream.domains import Domain, Part, Size, entries, is_all, size_of
+from resstream.domains.trial import require_its_set
 from resstream.errors import ClaimError, DomainError, Undecided
 from resstream.falsify import corners, engines
+from resstream.falsify.run import falsify
 from resstream.reference import row_norms
 
 
@@ -471,7 +475,7 @@ def test_what_is_no_range_of_sizes_is_refused(sizes):
 
 
 def test_sizes_in_the_thousands_are_refused_only_where_an_instance_is_too_large():
-    with pytest.raises(ClaimError, match="raw numbers at the largest sizes, expected at most 1,000,000"):
+    with pytest.raises(ClaimError, match="raw numbers at the largest sizes, expected at most 4,000,000"):
         Claim("trial", {"A": domains.RowStochastic("n")}, trivial, sizes={"n": range(1000, 5001)})
     claim = Claim("trial", {"x": domains.Vector("d")}, trivial, sizes={"d": range(3000, 5000)})
     assert engines.random_batch(claim, np.random.default_rng(0), 8192).count < 8192
@@ -493,3 +497,58 @@ def test_a_scan_of_whole_numbers_starts_near_zero_and_meets_every_value():
     assert sorted(np.concatenate(seen)) == list(range(-10, 31))
     far = Claim("trial", {"k": domains.Integers()}, trivial)
     assert corners.scan_batch(far, rng, 1, 16).arrays["k"].ravel().tolist() == list(range(16, 32))
+
+
+# ---- domains of a user ------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Halves(Domain):
+    """Rows of halves: a user's domain, right or wrong."""
+
+    size: Size
+    fault: str = ""
+
+    def parts(self, sizes, _options):
+        return {"": Part((1, size_of(self.size, sizes)), "whole", 0, 1)}
+
+    def build(self, raw, _options, _sizes):
+        if self.fault == "raises":
+            return raw[""].no_such_thing
+        if self.fault == "batch":
+            return raw[""] / 2 if raw[""].ndim == 2 else raw[""]
+        if self.fault == "axes":
+            return raw[""][..., 0, :] / 2
+        return raw[""] / (3 if self.fault == "outside" else 2)
+
+    def contains(self, value, sizes):
+        if self.fault in ("silent", "batch", "axes"):
+            raise NotImplementedError
+        x = entries(value, (1, size_of(self.size, sizes)))
+        return x is not None and is_all((x == 0) | (2 * x == 1))
+
+
+def small(x):
+    return at_most(x, exact(1, 2))
+
+
+def test_a_domain_of_a_user_is_checked_when_it_is_first_used():
+    def status(domain, over="x"):
+        return falsify(Claim("trial", {over: domain}, small), 2000)
+
+    for fault in ("", "silent"):
+        assert status(Halves("d", fault)).status == "survived"
+    outside = status(Halves("d", "outside"))
+    assert outside.status == "error"
+    assert re.search(r"is not its set: raw = .* builds .*1/3.*, which it does not contain", outside.tally.error)
+    assert "no_such_thing" in status(Halves("d", "raises")).tally.error
+    assert "of a batch something else" in status(Halves("d", "batch")).tally.error
+    assert "expected two axes" in status(Halves("d", "axes")).tally.error
+    inside = Claim("trial", {"x": domains.Stack(2, Halves("d", "outside"))}, lambda x: small(x[0]))
+    assert "is not its set" in falsify(inside, 2000).tally.error
+
+
+def test_the_trial_of_a_domain_passes_every_domain_of_ours():
+    """So what it refuses in a user's domain is not its own fault."""
+    for domain in SETS:
+        require_its_set(domain, claim_over(domain).size_ranges())
