@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from resstream.domains import (
+    Ball,
     Causal,
     Domain,
     DoublyStochastic,
@@ -23,8 +24,11 @@ from resstream.domains import (
     RankOne,
     RowStochastic,
     Scalar,
+    SlidingWindow,
+    Sphere,
     Stack,
     Symmetric,
+    SymmetricDoublyStochastic,
 )
 
 
@@ -48,7 +52,7 @@ def narrower(domain: Domain) -> Iterator[Domain]:
         yield Positive(domain.rows, domain.columns)
         if domain.rows == 1 and domain.columns != 1:
             yield RowStochastic(1, domain.columns)
-            yield from (NonConstant(domain.columns),) if isinstance(domain.columns, str) else ()
+            yield NonConstant(domain.columns)
         elif domain.rows == domain.columns and domain.rows != 1:
             size = domain.rows
             yield from (Invertible(size), Symmetric(size), PositiveSemidefinite(size))
@@ -61,8 +65,12 @@ def narrower(domain: Domain) -> Iterator[Domain]:
             yield RowStochastic(domain.rows, domain.columns)
     elif type(domain) is Scalar:
         yield from (d for d in (Scalar(0), Scalar(0, 1)) if _lies_within(d, domain))
-    elif isinstance(domain, DoublyStochastic):
-        yield Permutation(domain.size)
+    elif type(domain) is Causal:
+        yield SlidingWindow(domain.rows)
+    elif type(domain) is DoublyStochastic:
+        yield from (SymmetricDoublyStochastic(domain.size), Permutation(domain.size))
+    elif isinstance(domain, Ball):
+        yield Sphere(domain.size, domain.rows)
     elif isinstance(domain, Norm) and domain.bases:
         yield Norm(domain.size, domain.kinds, bases=False)
 

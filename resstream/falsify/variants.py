@@ -171,7 +171,8 @@ _MAKERS = ("Vector", "Scores", "Simplex", "RankOne", "Integers")
 """Functions that make a domain and read as one."""
 
 
-def _domain_makers() -> dict[str, Callable[..., Domain]]:
+def domain_makers() -> dict[str, Callable[..., Domain]]:
+    """What makes a domain, by the name that text calls it by."""
     classes = {name: value for name, value in vars(domains).items() if isinstance(value, type)}
     makers = {name: value for name, value in classes.items() if issubclass(value, Domain) and value is not Domain}
     return {**makers, **{name: getattr(domains, name) for name in _MAKERS}}
@@ -188,7 +189,7 @@ def parse_domain(text: str) -> Domain:
 
 
 def _domain(text: str, node: ast.expr) -> Domain:
-    makers = _domain_makers()
+    makers = domain_makers()
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
         raise ExpressionError("domain", text, node, "expected a domain such as Causal(n)")
     name = node.func.id
