@@ -27,6 +27,7 @@ from resstream.domains.matrices import (
 from resstream.domains.models import AttentionOnly, Heads, ReluLayer, SharedHeads, Tokens
 from resstream.domains.norms import Norm
 from resstream.domains.orthogonal import Ball, Orthogonal, Sphere
+from resstream.domains.pieces import Piece, raw_values
 from resstream.domains.scalars import Count, Integers, Ordered, Scalar, Subset, Whole
 from resstream.domains.stochastic import (
     Banded,
@@ -82,6 +83,7 @@ __all__ = [
     "Part",
     "Parts",
     "Permutation",
+    "Piece",
     "Positive",
     "PositiveRows",
     "PositiveSemidefinite",
@@ -110,6 +112,7 @@ __all__ = [
     "Whole",
     "entries",
     "is_all",
+    "raw_values",
     "require_domain",
     "size_of",
 ]

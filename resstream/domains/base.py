@@ -12,8 +12,10 @@ from typing import Any
 import numpy as np
 
 from resstream.arithmetic import RATIONAL, Array, Entry, Exact
+from resstream.arithmetic.unknowns import Unknowns
 from resstream.domains.parts import Part
-from resstream.errors import DomainError
+from resstream.domains.pieces import Piece
+from resstream.errors import DomainError, NotExpressible
 
 Size = int | str
 Sizes = Mapping[str, int]
@@ -66,6 +68,13 @@ class Domain(ABC):
         """
         raise NotImplementedError(f"{type(self).__name__} does not say what it contains")
 
+    def piece(self, unknowns: Unknowns, sizes: Sizes, options: Options) -> Piece:
+        """An unknown member, for proofs: over all values of the unknowns, and all of `unknowns.among`, all of the set.
+
+        NotExpressible where the domain does not say.
+        """
+        raise NotExpressible(f"the domain {type(self).__name__}, which states no pieces")
+
     def why_empty(self, sizes: Sizes) -> str:
         """Why there is no member at these sizes; empty where there is one."""
         return ""
@@ -79,6 +88,19 @@ class Domain(ABC):
         return None
 
     # -- what follows
+
+    def own_piece(self, unknowns: Unknowns, sizes: Sizes, options: Options) -> Piece:
+        """The piece, unless it is that of a base class whose raw arrays or objects are others: NotExpressible then."""
+        line = type(self).__mro__
+        says, builds, draws = (next(c for c in line if name in vars(c)) for name in ("piece", "build", "parts"))
+        if says is not Domain and min(line.index(builds), line.index(draws)) < line.index(says):
+            raise NotExpressible(f"the domain {type(self).__name__}, which states no pieces of its own")
+        return self.piece(unknowns, sizes, options)
+
+    def as_built(self, unknowns: Unknowns, sizes: Sizes, options: Options) -> Piece:
+        """The piece of a set that is built, without a branch, from any real raw numbers."""
+        raw = {name: unknowns.real(part.shape) for name, part in self.parts(sizes, options).items()}
+        return Piece(self.build(raw, options, sizes), raw)
 
     def inner_domains(self) -> Iterator[Domain]:
         """The domains among the fields."""

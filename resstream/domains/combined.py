@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from resstream.arithmetic import Array, Exact, constant, to_fraction
+from resstream.arithmetic.unknowns import Unknowns
 from resstream.domains.base import (
     COUNT,
     Domain,
@@ -22,6 +23,7 @@ from resstream.domains.base import (
     require_domain,
     size_of,
 )
+from resstream.domains.pieces import Piece, Value, fractions, raw_values
 from resstream.errors import DomainError
 
 
@@ -45,6 +47,18 @@ class Stack(Domain):
             self.inner.build({name: np.take(raw[name], k, axis=-depth[name]) for name in raw}, options, sizes)
             for k in range(size_of(self.length, sizes))
         ]
+
+    def piece(self, unknowns: Unknowns, sizes: Sizes, options: Options) -> Piece:
+        pieces = [self.inner.own_piece(unknowns, sizes, options) for _ in range(size_of(self.length, sizes))]
+
+        def raw(value: Value) -> Parts:
+            found = [raw_values(piece, value) for piece in pieces]
+            return {name: np.stack([each[name] for each in found]) for name in found[0]}
+
+        if not pieces:
+            parts = self.parts(sizes, options)
+            return Piece([], {name: fractions(np.zeros(part.shape)) for name, part in parts.items()})
+        return Piece([piece.object for piece in pieces], None if any(piece.raw is None for piece in pieces) else raw)
 
     def contains(self, value: Any, sizes: Sizes) -> bool:
         right = isinstance(value, list) and len(value) == size_of(self.length, sizes)
@@ -90,6 +104,18 @@ class Product(Domain):
         return tuple(
             factor.build(_of(place, raw), _of(place, options), sizes) for place, factor in enumerate(self.factors)
         )
+
+    def piece(self, unknowns: Unknowns, sizes: Sizes, options: Options) -> Piece:
+        pieces = [f.own_piece(unknowns, sizes, _of(place, options)) for place, f in enumerate(self.factors)]
+
+        def raw(value: Value) -> Parts:
+            return {
+                f"{place}.{name}" if name else str(place): values
+                for place, piece in enumerate(pieces)
+                for name, values in raw_values(piece, value).items()
+            }
+
+        return Piece(tuple(piece.object for piece in pieces), None if any(p.raw is None for p in pieces) else raw)
 
     def contains(self, value: Any, sizes: Sizes) -> bool:
         right = isinstance(value, tuple) and len(value) == len(self.factors)
@@ -138,6 +164,10 @@ class Given(Domain):
         for index, value in np.ndenumerate(self._values()[place]):
             chosen[index] = constant(value, number)
         return chosen
+
+    def piece(self, unknowns: Unknowns, sizes: Sizes, options: Options) -> Piece:
+        place = unknowns.among(range(len(self.tables)))
+        return Piece(self._values()[place] * unknowns.one(), lambda _: {"": fractions([[place]])})
 
     def contains(self, value: Any, sizes: Sizes) -> bool:
         x = entries(value, self._values().shape[1:])
@@ -203,6 +233,10 @@ class Transformed(Domain):
 
     def build(self, raw: Parts, options: Options, sizes: Sizes) -> Any:
         return self.function(self.inner.build(raw, options, sizes))
+
+    def piece(self, unknowns: Unknowns, sizes: Sizes, options: Options) -> Piece:
+        inner = self.inner.own_piece(unknowns, sizes, options)
+        return Piece(self.function(inner.object), inner.raw)
 
     def contains(self, value: Any, sizes: Sizes) -> bool:
         if self.member is None:

@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 
 from resstream.arithmetic import Array, eye, where
+from resstream.arithmetic.unknowns import Unknowns
 from resstream.domains.base import Domain, Options, Part, Parts, Size, Sizes, entries, is_all, rank_of, size_of
 from resstream.domains.matrices import Matrix
+from resstream.domains.pieces import Piece, fractions, triangular, with_inverse
 from resstream.domains.triangular import diagonal_of, triangular_pair
 
 
@@ -40,6 +42,10 @@ class Invertible(Domain):
         columns = np.broadcast_to(order, matrix.shape)
         return np.take_along_axis(matrix, rows, -2), np.take_along_axis(inverse, columns, -1)
 
+    def piece(self, unknowns: Unknowns, sizes: Sizes, options: Options) -> Piece:
+        matrix, _ = with_inverse(unknowns, size_of(self.size, sizes))
+        return Piece(matrix, lambda value: triangular(value(matrix)))
+
     def contains(self, value: Any, sizes: Sizes) -> bool:
         d = size_of(self.size, sizes)
         x = entries(value, (d, d))
@@ -55,6 +61,10 @@ class InvertiblePair(Invertible):
 
     def build(self, raw: Parts, options: Options, sizes: Sizes) -> Any:
         return self.build_pair(raw)
+
+    def piece(self, unknowns: Unknowns, sizes: Sizes, options: Options) -> Piece:
+        pair = with_inverse(unknowns, size_of(self.size, sizes))
+        return Piece(pair, lambda value: triangular(value(pair[0])))
 
     def contains(self, value: Any, sizes: Sizes) -> bool:
         d = size_of(self.size, sizes)
@@ -76,6 +86,14 @@ class Projection(Domain):
     def build(self, raw: Parts, options: Options, sizes: Sizes) -> Any:
         basis, inverse = Invertible(self.size).build_pair(raw)
         return where(raw["kept"] > 0, basis, 0) @ inverse
+
+    def piece(self, unknowns: Unknowns, sizes: Sizes, options: Options) -> Piece:
+        """One for each rank."""
+        d = size_of(self.size, sizes)
+        basis, inverse = with_inverse(unknowns, d)
+        kept = np.arange(d)[None] < unknowns.among(range(d + 1))
+        raw = {"kept": fractions(kept)}
+        return Piece(basis * kept.astype(int) @ inverse, lambda value: {**raw, **triangular(value(basis))})
 
     def contains(self, value: Any, sizes: Sizes) -> bool:
         d = size_of(self.size, sizes)

@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from resstream.arithmetic import Array, absolute, where
+from resstream.arithmetic import Array, absolute, total, total_entry, where
+from resstream.arithmetic.unknowns import Unknowns
 from resstream.domains.base import Domain, Options, Part, Parts, Size, Sizes, entries, is_all, size_of
+from resstream.domains.pieces import Piece
 from resstream.domains.triangular import unit_lower
 
 
@@ -27,6 +29,9 @@ class Matrix(Domain):
 
     def build(self, raw: Parts, options: Options, sizes: Sizes) -> Any:
         return raw[""]
+
+    def piece(self, unknowns: Unknowns, sizes: Sizes, options: Options) -> Piece:
+        return self.as_built(unknowns, sizes, options)
 
     def contains(self, value: Any, sizes: Sizes) -> bool:
         return entries(value, self._shape(sizes)) is not None
@@ -58,6 +63,10 @@ class NonNegative(Domain):
     def build(self, raw: Parts, options: Options, sizes: Sizes) -> Any:
         return absolute(raw[""])
 
+    def piece(self, unknowns: Unknowns, sizes: Sizes, options: Options) -> Piece:
+        x = unknowns.nonnegative(self._shape(sizes))
+        return Piece(x, {"": x})
+
     def contains(self, value: Any, sizes: Sizes) -> bool:
         x = entries(value, self._shape(sizes))
         return x is not None and is_all(x >= 0)
@@ -76,6 +85,10 @@ class Positive(NonNegative):
     def build(self, raw: Parts, options: Options, sizes: Sizes) -> Any:
         return where(raw[""] == 0, 1, absolute(raw[""]))
 
+    def piece(self, unknowns: Unknowns, sizes: Sizes, options: Options) -> Piece:
+        x = unknowns.positive(self._shape(sizes))
+        return Piece(x, {"": x})
+
     def contains(self, value: Any, sizes: Sizes) -> bool:
         x = entries(value, self._shape(sizes))
         return x is not None and is_all(x > 0)
@@ -93,6 +106,11 @@ class NonZero(Matrix):
         corner = np.zeros(x.shape[-2:], dtype=bool)
         corner[0, 0] = True
         return where(np.all(x == 0, axis=(-2, -1), keepdims=True) & corner, 1, x)
+
+    def piece(self, unknowns: Unknowns, sizes: Sizes, options: Options) -> Piece:
+        x = unknowns.real(self._shape(sizes))
+        unknowns.assume(total_entry(x * x), ">")
+        return Piece(x, {"": x})
 
     def contains(self, value: Any, sizes: Sizes) -> bool:
         x = entries(value, self._shape(sizes))
@@ -121,6 +139,13 @@ class NonConstant(Domain):
         first = np.arange(x.shape[-1]) == 0
         return where(is_constant & first, x + 1, x)
 
+    def piece(self, unknowns: Unknowns, sizes: Sizes, options: Options) -> Piece:
+        rows, d = size_of(self.rows, sizes), size_of(self.size, sizes)
+        x = unknowns.real((rows, d))
+        pairs = [x[:, i : i + 1] - x[:, j : j + 1] for i in range(d) for j in range(i)]
+        unknowns.assume(total(np.concatenate([each * each for each in pairs], axis=-1)), ">")
+        return Piece(x, {"": x})
+
     def contains(self, value: Any, sizes: Sizes) -> bool:
         x = entries(value, (size_of(self.rows, sizes), size_of(self.size, sizes)))
         return x is not None and not any(is_all(row == row[:1]) for row in x)
@@ -146,6 +171,9 @@ class Symmetric(Domain):
         x = raw[""]
         return where(np.tri(x.shape[-1], dtype=bool), x, x.mT)
 
+    def piece(self, unknowns: Unknowns, sizes: Sizes, options: Options) -> Piece:
+        return self.as_built(unknowns, sizes, options)
+
     def contains(self, value: Any, sizes: Sizes) -> bool:
         d = size_of(self.size, sizes)
         x = entries(value, (d, d))
@@ -168,6 +196,12 @@ class PositiveSemidefinite(Domain):
     def build(self, raw: Parts, options: Options, sizes: Sizes) -> Any:
         lower = unit_lower(raw["lower"])
         return (lower * absolute(raw["pivots"])) @ lower.mT
+
+    def piece(self, unknowns: Unknowns, sizes: Sizes, options: Options) -> Piece:
+        d = size_of(self.size, sizes)
+        raw = {"lower": unknowns.real((d, d)), "pivots": unknowns.nonnegative((1, d))}
+        lower = unit_lower(raw["lower"])
+        return Piece((lower * raw["pivots"]) @ lower.mT, raw)
 
     def contains(self, value: Any, sizes: Sizes) -> bool:
         d = size_of(self.size, sizes)

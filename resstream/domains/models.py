@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from resstream.arithmetic import ones, total, where, zeros
+from resstream.arithmetic.unknowns import Unknowns
 from resstream.domains.base import COUNT, Domain, Options, Part, Parts, Size, Sizes, entries, is_all, size_of
 from resstream.domains.combined import Stack
 from resstream.domains.matrices import Matrix
+from resstream.domains.pieces import Piece, constants, fractions
 from resstream.errors import DomainError
 from resstream.reference.attention import Head
 from resstream.reference.attention_only import AttentionOnlyModel
@@ -31,6 +34,11 @@ class Tokens(Domain):
         tokens = raw[""]
         hot = tokens == np.arange(size_of(self.vocabulary, sizes))
         return where(hot, ones((1, 1), tokens), zeros((1, 1), tokens))
+
+    def piece(self, unknowns: Unknowns, sizes: Sizes, options: Options) -> Piece:
+        length, symbols = size_of(self.length, sizes), size_of(self.vocabulary, sizes)
+        chosen = np.array(unknowns.among(itertools.product(range(symbols), repeat=length)), dtype=int)[:, None]
+        return Piece(constants(chosen == np.arange(symbols), unknowns), lambda _: {"": fractions(chosen)})
 
     def contains(self, value: Any, sizes: Sizes) -> bool:
         x = entries(value, (size_of(self.length, sizes), size_of(self.vocabulary, sizes)))
@@ -78,6 +86,9 @@ class AttentionOnly(Domain):
         no_bias = 0 * raw["W_Q"][..., :1, :]
         return AttentionOnlyModel(**{"b_Q": no_bias, "b_K": no_bias, **raw}, base=self.base)
 
+    def piece(self, unknowns: Unknowns, sizes: Sizes, options: Options) -> Piece:
+        return self.as_built(unknowns, sizes, options)
+
     def contains(self, value: Any, sizes: Sizes) -> bool:
         if not isinstance(value, AttentionOnlyModel) or value.base != self.base:
             return False
@@ -108,6 +119,9 @@ class Heads(Domain):
     def build(self, raw: Parts, options: Options, sizes: Sizes) -> Any:
         maps = [stack.build({"": raw[name]}, options, sizes) for name, stack in self._maps().items()]
         return [Head(*of_one) for of_one in zip(*maps, strict=True)]
+
+    def piece(self, unknowns: Unknowns, sizes: Sizes, options: Options) -> Piece:
+        return self.as_built(unknowns, sizes, options)
 
     def contains(self, value: Any, sizes: Sizes) -> bool:
         if not isinstance(value, list) or not all(isinstance(head, Head) for head in value):
@@ -142,6 +156,9 @@ class SharedHeads(Heads):
         of_heads = (maps["W_Q"], [maps["W_K"][g] for g in shared], [maps["W_V"][g] for g in shared], maps["W_O"])
         return [Head(*of_one) for of_one in zip(*of_heads, strict=True)]
 
+    def piece(self, unknowns: Unknowns, sizes: Sizes, options: Options) -> Piece:
+        return self.as_built(unknowns, sizes, options)
+
     def contains(self, value: Any, sizes: Sizes) -> bool:
         if not Heads(self.count, self.width, self.head_width, self.value_width).contains(value, sizes):
             return False
@@ -175,6 +192,9 @@ class ReluLayer(Domain):
 
     def build(self, raw: Parts, options: Options, sizes: Sizes) -> Any:
         return MLP(**raw)
+
+    def piece(self, unknowns: Unknowns, sizes: Sizes, options: Options) -> Piece:
+        return self.as_built(unknowns, sizes, options)
 
     def contains(self, value: Any, sizes: Sizes) -> bool:
         if not isinstance(value, MLP):

@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 
 from resstream.arithmetic import Array, constant, eye, maximum, ones, total, where
+from resstream.arithmetic.unknowns import Unknowns
 from resstream.domains.base import Domain, Options, Part, Parts, Size, Sizes, entries, is_all, size_of
 from resstream.domains.matrices import Matrix
+from resstream.domains.pieces import Piece, constants, fractions, reflected, reflections
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,21 @@ class Orthogonal(Domain):
             v = vectors[..., k : k + 1, :]
             product = product - 2 * (product @ v.mT) @ v / _squared_length(v)
         return product[..., :columns]
+
+    def piece(self, unknowns: Unknowns, sizes: Sizes, options: Options) -> Piece:
+        """Both components: products of d and of d - 1 reflections, or the equations of orthonormal columns."""
+        d, columns = self._shape(sizes)
+        if unknowns.solves:
+            matrix = unknowns.real((d, columns))
+            unknowns.assume(matrix.mT @ matrix - np.eye(columns, dtype=int), "==")
+            if columns == d:
+                unknowns.assume(matrix @ matrix.mT - np.eye(d, dtype=int), "==")
+        else:
+            # Of fewer columns than rows both components have the same.
+            count = d - 1 if columns < d else unknowns.among((d, d - 1))
+            matrix = reflected(unknowns, constants(np.eye(d), unknowns), count)[:, :columns]
+        flip = fractions([[0]])
+        return Piece(matrix, lambda value: {"vectors": reflections(value(matrix)), "flip": flip})
 
     def contains(self, value: Any, sizes: Sizes) -> bool:
         d, columns = self._shape(sizes)
@@ -78,6 +95,18 @@ class Sphere(Domain):
     def build(self, raw: Parts, options: Options, sizes: Sizes) -> Any:
         return _unit_rows(raw[""])
 
+    def piece(self, unknowns: Unknowns, sizes: Sizes, options: Options) -> Piece:
+        """The first unit vector, reflected in a vector other than 0, or as it is; or the equation of the sphere."""
+        rows, d = size_of(self.rows, sizes), size_of(self.size, sizes)
+        first = constants([np.arange(d) == 0], unknowns)
+        if unknowns.solves:
+            matrix = unknowns.real((rows, d))
+            unknowns.assume(total(matrix * matrix) - 1, "==")
+        else:
+            counts = (unknowns.among((1, 0)) for _ in range(rows))
+            matrix = np.concatenate([reflected(unknowns, first, count) for count in counts], axis=0)
+        return Piece(matrix, {"": matrix - first})
+
     def contains(self, value: Any, sizes: Sizes) -> bool:
         x = entries(value, (size_of(self.rows, sizes), size_of(self.size, sizes)))
         return x is not None and is_all(total(x * x) == 1)
@@ -104,6 +133,11 @@ class Ball(Domain):
         v = raw["vectors"]
         inside = v / maximum(total(v * v), constant(1, v) * ones((1, 1), v))
         return where(raw["edge"] == 1, _unit_rows(v), inside)
+
+    def piece(self, unknowns: Unknowns, sizes: Sizes, options: Options) -> Piece:
+        vectors = unknowns.real((size_of(self.rows, sizes), size_of(self.size, sizes)))
+        unknowns.assume(1 - total(vectors * vectors), ">=")
+        return Piece(vectors, {"vectors": vectors, "edge": 0 * vectors[:, :1]})
 
     def contains(self, value: Any, sizes: Sizes) -> bool:
         x = entries(value, (size_of(self.rows, sizes), size_of(self.size, sizes)))

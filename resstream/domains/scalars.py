@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
@@ -9,8 +10,10 @@ from typing import Any
 import numpy as np
 
 from resstream.arithmetic import Array, absolute, constant, maximum, minimum, ones, to_fraction, where, zeros
+from resstream.arithmetic.unknowns import Unknowns
 from resstream.domains.base import COUNT, Domain, Options, Part, Parts, Size, Sizes, entries, is_all, number, size_of
 from resstream.domains.parts import LARGEST_WHOLE, End
+from resstream.domains.pieces import Piece, constants, fractions
 from resstream.errors import DomainError
 
 
@@ -58,6 +61,17 @@ class Scalar(Domain):
     def build(self, raw: Parts, options: Options, sizes: Sizes) -> Any:
         return _clamped(raw[""], self.low, self.high)
 
+    def piece(self, unknowns: Unknowns, sizes: Sizes, options: Options) -> Piece:
+        if self.low is not None:
+            x = self.low + unknowns.nonnegative((1, 1))
+            if self.high is not None:
+                unknowns.assume(self.high - x, ">=")
+        elif self.high is not None:
+            x = self.high - unknowns.nonnegative((1, 1))
+        else:
+            x = unknowns.real((1, 1))
+        return Piece(x, {"": x})
+
     def contains(self, value: Any, sizes: Sizes) -> bool:
         x = entries(value, (1, 1))
         return x is not None and _is_within(x, self.low, self.high)
@@ -92,6 +106,16 @@ class Ordered(Domain):
             numbers.append(_clamped(numbers[-1] + gaps[..., k : k + 1], None, self.high))
         return tuple(numbers)
 
+    def piece(self, unknowns: Unknowns, sizes: Sizes, options: Options) -> Piece:
+        first = Scalar(self.low, self.high).piece(unknowns, sizes, options).object
+        gaps = unknowns.nonnegative((1, size_of(self.count, sizes) - 1))
+        numbers = [first]
+        for k in range(gaps.shape[-1]):
+            numbers.append(numbers[-1] + gaps[:, k : k + 1])
+        if self.high is not None:
+            unknowns.assume(self.high - numbers[-1], ">=")
+        return Piece(tuple(numbers), {"first": first, "gaps": gaps})
+
     def contains(self, value: Any, sizes: Sizes) -> bool:
         if not isinstance(value, tuple) or len(value) != size_of(self.count, sizes):
             return False
@@ -125,6 +149,10 @@ class Whole(Domain):
 
     def build(self, raw: Parts, options: Options, sizes: Sizes) -> Any:
         return raw[""]
+
+    def piece(self, unknowns: Unknowns, sizes: Sizes, options: Options) -> Piece:
+        numbers = unknowns.whole((size_of(self.rows, sizes), size_of(self.columns, sizes)), self.low, self.high)
+        return Piece(numbers, {"": numbers})
 
     def contains(self, value: Any, sizes: Sizes) -> bool:
         x = entries(value, (size_of(self.rows, sizes), size_of(self.columns, sizes)))
@@ -170,6 +198,13 @@ class Subset(Domain):
         place = np.argsort(np.argsort(-x, axis=-1, kind="stable"), axis=-1, kind="stable")
         return where(place < size_of(self.count, sizes), ones((1, 1), x), zeros((1, 1), x))
 
+    def piece(self, unknowns: Unknowns, sizes: Sizes, options: Options) -> Piece:
+        n = size_of(self.size, sizes)
+        every = itertools.product((0, 1), repeat=n)
+        count = None if self.count is None else size_of(self.count, sizes)
+        chosen = unknowns.among(one for one in every if count is None or sum(one) == count)
+        return Piece(constants([chosen], unknowns), lambda _: {"": fractions([chosen])})
+
     def contains(self, value: Any, sizes: Sizes) -> bool:
         x = entries(value, (1, size_of(self.size, sizes)))
         if x is None or not is_all((x == 0) | (x == 1)):
@@ -188,6 +223,9 @@ class Count(Domain):
 
     def build(self, raw: Parts, options: Options, sizes: Sizes) -> Any:
         return size_of(self.size, sizes)
+
+    def piece(self, unknowns: Unknowns, sizes: Sizes, options: Options) -> Piece:
+        return Piece(size_of(self.size, sizes), {})
 
     def contains(self, value: Any, sizes: Sizes) -> bool:
         return type(value) is int and value == size_of(self.size, sizes)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from abc import abstractmethod
 from dataclasses import dataclass, field
 from typing import Any
@@ -9,8 +10,10 @@ from typing import Any
 import numpy as np
 
 from resstream.arithmetic import Array, absolute, ones, total, where, zeros
+from resstream.arithmetic.unknowns import Unknowns
 from resstream.domains.base import Domain, Options, Part, Parts, Size, Sizes, entries, is_all, size_of
 from resstream.domains.matrices import NonNegative
+from resstream.domains.pieces import Piece, birkhoff, constants, fractions, weights
 from resstream.reference.attention import banded_mask, block_mask, causal_mask, sliding_window_mask
 
 
@@ -36,6 +39,9 @@ class RowStochastic(Domain):
 
     def build(self, raw: Parts, options: Options, sizes: Sizes) -> Any:
         return over_row_sums(absolute(raw[""]), self.allowed(sizes))
+
+    def piece(self, unknowns: Unknowns, sizes: Sizes, options: Options) -> Piece:
+        return weights(unknowns, self.allowed(sizes))
 
     def contains(self, value: Any, sizes: Sizes) -> bool:
         x = entries(value, self._shape(sizes))
@@ -70,6 +76,9 @@ class PositiveRows(RowStochastic):
         weights = where(raw[""] == 0, 1, absolute(raw[""]))
         return weights / total(weights)
 
+    def piece(self, unknowns: Unknowns, sizes: Sizes, options: Options) -> Piece:
+        return weights(unknowns, self.allowed(sizes), positive=True)
+
     def contains(self, value: Any, sizes: Sizes) -> bool:
         x = entries(value, self._shape(sizes))
         return x is not None and is_all(x > 0) and _are_distributions(x)
@@ -91,6 +100,10 @@ class EqualRows(Domain):
     def build(self, raw: Parts, options: Options, sizes: Sizes) -> Any:
         row = RowStochastic(1, self.columns).build(raw, options, sizes)
         return ones((size_of(self.rows, sizes), 1), row) @ row
+
+    def piece(self, unknowns: Unknowns, sizes: Sizes, options: Options) -> Piece:
+        row = weights(unknowns, np.ones((1, size_of(self.columns, sizes)), dtype=bool)).object
+        return Piece(np.repeat(row, size_of(self.rows, sizes), axis=0), {"": row})
 
     def contains(self, value: Any, sizes: Sizes) -> bool:
         x = entries(value, (size_of(self.rows, sizes), size_of(self.columns, sizes)))
@@ -178,6 +191,12 @@ class Mask(Domain):
         allowed = np.asarray(raw[""] == 1, dtype=bool)
         return allowed | ~allowed.any(axis=-1, keepdims=True)
 
+    def piece(self, unknowns: Unknowns, sizes: Sizes, options: Options) -> Piece:
+        shape = self._shape(sizes)
+        rows = [row for row in itertools.product((0, 1), repeat=shape[1]) if any(row)]
+        mask = np.array(unknowns.among(itertools.product(rows, repeat=shape[0])), dtype=bool).reshape(shape)
+        return Piece(mask, lambda _: {"": fractions(mask)})
+
     def contains(self, value: Any, sizes: Sizes) -> bool:
         right = isinstance(value, np.ndarray) and value.dtype == bool and value.shape == self._shape(sizes)
         return right and bool(value.any(axis=-1).all())
@@ -198,6 +217,9 @@ class _OneMask(Domain):
 
     def build(self, raw: Parts, options: Options, sizes: Sizes) -> Any:
         return self.mask(sizes)
+
+    def piece(self, unknowns: Unknowns, sizes: Sizes, options: Options) -> Piece:
+        return Piece(self.mask(sizes), {})
 
     def contains(self, value: Any, sizes: Sizes) -> bool:
         return isinstance(value, np.ndarray) and value.dtype == bool and np.array_equal(value, self.mask(sizes))
@@ -262,6 +284,13 @@ class Permutation(Domain):
         hot = order[..., :, None] == np.arange(keys.shape[-1])
         return where(hot, ones((1, 1), keys), zeros((1, 1), keys))
 
+    def piece(self, unknowns: Unknowns, sizes: Sizes, options: Options) -> Piece:
+        n = size_of(self.size, sizes)
+        order = unknowns.among(itertools.permutations(range(n)))
+        hot = np.arange(n) == np.array(order)[:, None]
+        keys = fractions([np.argsort(order)])  # row i has its 1 where the i-th smallest of them stands
+        return Piece(constants(hot, unknowns), lambda _: {"": keys})
+
     def contains(self, value: Any, sizes: Sizes) -> bool:
         n = size_of(self.size, sizes)
         x = entries(value, (n, n))
@@ -294,6 +323,18 @@ class DoublyStochastic(Domain):
             mixture = term if mixture is None else mixture + term
         return mixture
 
+    def piece(self, unknowns: Unknowns, sizes: Sizes, options: Options) -> Piece:
+        n = size_of(self.size, sizes)
+        inner = self._unknown(unknowns, n)
+        rows = np.concatenate([inner, 1 - total(inner)], axis=-1) if n > 1 else constants(np.ones((0, 1)), unknowns)
+        matrix = np.concatenate([rows, 1 - total(rows, -2)], axis=-2) if n > 1 else constants([[1]], unknowns)
+        unknowns.assume(np.concatenate([matrix[:-1, -1], matrix[-1]]), ">=")
+        return Piece(matrix, lambda value: birkhoff(value(matrix), self.parts(sizes, options)))
+
+    def _unknown(self, unknowns: Unknowns, n: int) -> Array:
+        """The entries (n - 1, n - 1) that the others follow from."""
+        return unknowns.nonnegative((n - 1, n - 1))
+
     def contains(self, value: Any, sizes: Sizes) -> bool:
         n = size_of(self.size, sizes)
         x = entries(value, (n, n))
@@ -314,6 +355,14 @@ class SymmetricDoublyStochastic(DoublyStochastic):
     def build(self, raw: Parts, options: Options, sizes: Sizes) -> Any:
         matrix = super().build(raw, options, sizes)
         return (matrix + matrix.mT) / 2
+
+    def piece(self, unknowns: Unknowns, sizes: Sizes, options: Options) -> Piece:
+        # A symmetric member is its own mean with its transpose.
+        return super().piece(unknowns, sizes, options)
+
+    def _unknown(self, unknowns: Unknowns, n: int) -> Array:
+        matrix = unknowns.nonnegative((n - 1, n - 1))
+        return np.where(np.tri(n - 1, dtype=bool), matrix, matrix.mT)
 
     def contains(self, value: Any, sizes: Sizes) -> bool:
         return super().contains(value, sizes) and is_all(value == value.mT)

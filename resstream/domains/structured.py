@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from resstream.arithmetic import Array, absolute, constant, eye, maximum, minimum, ones, total, where
+from resstream.arithmetic.unknowns import Unknowns
 from resstream.domains.base import Domain, Options, Part, Parts, Size, Sizes, entries, is_all, number, rank_of, size_of
 from resstream.domains.matrices import Matrix, Symmetric
+from resstream.domains.pieces import Piece, fractions
 from resstream.domains.triangular import unit_lower
 from resstream.errors import DomainError
 from resstream.reference.attention import block_mask
@@ -51,6 +54,14 @@ class SymmetricWithSpectrum(Domain):
             result = result + constant(eigenvalue, basis) * (direction.mT @ direction) / length
         return result
 
+    def piece(self, unknowns: Unknowns, sizes: Sizes, options: Options) -> Piece:
+        """One for each order of the basis: every orthogonal basis is that of L U P for some order P."""
+        d = len(self.spectrum)
+        order = fractions([unknowns.among(itertools.permutations(range(d)))])
+        upper = unknowns.real((d, d))
+        built = self.build({"upper": upper, "order": order}, options, sizes)
+        return Piece(built, lambda value: {"upper": value(upper), "order": order})
+
     def contains(self, value: Any, sizes: Sizes) -> bool:
         d = len(self.spectrum)
         x = entries(value, (d, d))
@@ -78,6 +89,9 @@ class LowRank(Domain):
     def build(self, raw: Parts, options: Options, sizes: Sizes) -> Any:
         return raw["column"] @ raw["row"]
 
+    def piece(self, unknowns: Unknowns, sizes: Sizes, options: Options) -> Piece:
+        return self.as_built(unknowns, sizes, options)
+
     def contains(self, value: Any, sizes: Sizes) -> bool:
         x = entries(value, (size_of(self.rows, sizes), size_of(self.columns, sizes)))
         return x is not None and rank_of(x) <= size_of(self.rank, sizes)
@@ -104,6 +118,9 @@ class BlockDiagonal(Domain):
     def build(self, raw: Parts, options: Options, sizes: Sizes) -> Any:
         return where(block_mask(raw[""].shape[-1], size_of(self.block, sizes)), raw[""], 0)
 
+    def piece(self, unknowns: Unknowns, sizes: Sizes, options: Options) -> Piece:
+        return self.as_built(unknowns, sizes, options)
+
     def contains(self, value: Any, sizes: Sizes) -> bool:
         d = size_of(self.size, sizes)
         x = entries(value, (d, d))
@@ -128,6 +145,10 @@ class Alibi(Domain):
     def build(self, raw: Parts, options: Options, sizes: Sizes) -> Any:
         slope = where(raw["slope"] == 0, 1, absolute(raw["slope"]))
         return -slope * _distances(size_of(self.size, sizes))
+
+    def piece(self, unknowns: Unknowns, sizes: Sizes, options: Options) -> Piece:
+        slope = unknowns.positive((1, 1))
+        return Piece(-slope * _distances(size_of(self.size, sizes)), {"slope": slope})
 
     def contains(self, value: Any, sizes: Sizes) -> bool:
         n = size_of(self.size, sizes)
@@ -174,6 +195,14 @@ class NearbyPair(Domain):
             limit = constant(self.within, delta) * ones((1, 1), delta)
             delta = maximum(minimum(delta, limit), -limit)
         return raw["first"], raw["first"] + delta
+
+    def piece(self, unknowns: Unknowns, sizes: Sizes, options: Options) -> Piece:
+        shape = size_of(self.rows, sizes), size_of(self.columns, sizes)
+        raw = {"first": unknowns.real(shape), "delta": unknowns.real(shape)}
+        if self.within is not None:
+            for side in (raw["delta"], -raw["delta"]):
+                unknowns.assume(self.within - side, ">=")
+        return Piece((raw["first"], raw["first"] + raw["delta"]), raw)
 
     def contains(self, value: Any, sizes: Sizes) -> bool:
         if not isinstance(value, tuple) or len(value) != 2:
