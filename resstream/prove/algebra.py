@@ -210,10 +210,11 @@ class Algebra:
         """|f| of a factor, which is one quantity for f and -f."""
         if f.leading_coefficient() < 0:
             f = -f
-        if self.is_nonnegative(f) or str(self.scaled(f)) in self.taken:
+        if self.is_nonnegative(f):
             return f
-        if str(self.scaled(-f)) in self.taken:
-            return -f
+        for signed in (f, -f) if self.taken else ():
+            if str(self.scaled(signed)) in self.taken:
+                return signed
         return self.quantity(("absolute", str(f)), square=self.times(f, f), nonnegative=True)
 
     def root(self, x: Fraction) -> Fraction:
