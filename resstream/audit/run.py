@@ -180,7 +180,7 @@ def _ask(run: _Run) -> None:
         for budget in (run.budget, LONGER * run.budget):
             verdict = falsify(claim, budget, run.seed, seconds=max(0.6 * run.left(), 0.1))
             run.keep(verdict=verdict)
-            if heeded(verdict).status not in ("gave up", "vacuous"):
+            if heeded(verdict).status != "gave up":
                 break
     if verdict.status in ("error", "vacuous") or verdict.tally.evaluations == 0:
         run.keep(missing=(f"everything but the verdict: the search ended as {verdict.status}",))

@@ -35,7 +35,7 @@ def headline(audit: Audit) -> str:
     if verdict.status == "gave up":
         return f"{audit.claim.id}: gave up, with {tally.accepted:,} instances that met the hypotheses"
     if verdict.status == "vacuous":
-        return f"{audit.claim.id}: vacuous, as none of {tally.discarded:,} instances met the hypotheses"
+        return f"{audit.claim.id}: vacuous, as it is proved that no instance meets the hypotheses"
     return f"{audit.claim.id}: {verdict.status} ({tally.error})"
 
 

@@ -18,7 +18,7 @@ from resstream.prove.statement import met, state
 GOALS = 64
 """How many combinations of sizes and options are gone through."""
 
-SECONDS = 10.0
+SECONDS = 30.0
 """How long that may take."""
 
 
