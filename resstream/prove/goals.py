@@ -32,6 +32,9 @@ LARGEST = 3
 
 SECONDS_A_GOAL = 2.0
 """How long one goal (fixed sizes and options) may take."""
+READINGS = 12
+"""How often a claim is read before a proof of it is believed: it must answer the same every time."""
+
 
 # ---- the goals of a claim ---------------------------------------------------
 
@@ -52,6 +55,7 @@ def prove(
     for chosen in small_sizes(claim) if sizes is None else sizes:
         by_algebra = _by_algebra(claim, chosen)
         if by_algebra is not None and by_algebra.proved:
+            by_algebra = _if_steady(claim, by_algebra)
             goals.append(by_algebra)
             progress(by_algebra)
             continue
@@ -64,6 +68,7 @@ def prove(
             goal = prove_at(claim, chosen, options, label, min(left, seconds_a_goal))
             if goal.outcome == INEXPRESSIBLE and by_algebra is not None and by_algebra.outcome == UNDECIDED:
                 goal = replace(by_algebra, options=label, covered=goal.covered)
+            goal = _if_steady(claim, goal) if goal.proved else goal
             goals.append(goal)
             progress(goal)
             if goal.outcome == MODEL:
@@ -193,16 +198,37 @@ def covered(claim: Claim, sizes: Sizes, options: Options) -> dict[str, tuple[str
     return values
 
 
-def _is_identity(claim: Claim, sizes: Sizes) -> bool:
-    """Whether the claim states equalities only, at some instance."""
+def _drawn(claim: Claim, sizes: Sizes) -> Batch:
+    """Two instances, at the first options."""
     options = {name: values[0] for name, values in claim.option_values().items()}
     rng = np.random.default_rng(0)
     arrays = {name: part.draw(rng, 2) for name, part in claim.parts(sizes, options).items()}
+    return Batch(sizes, options, arrays, 2)
+
+
+def _is_identity(claim: Claim, sizes: Sizes) -> bool:
+    """Whether the claim states equalities only, at some instance."""
     with FLOAT64.working():
         try:
-            return all(r.is_equality for r in claim.conclude(claim.build(Batch(sizes, options, arrays, 2))))
+            return all(r.is_equality for r in claim.conclude(claim.build(_drawn(claim, sizes))))
         except Exception:  # what cannot be evaluated at these sizes is nothing to prove
             return False
+
+
+def _if_steady(claim: Claim, answer: Answer) -> Answer:
+    """The answer, unless the claim answers differently when it is asked again: then nothing is proved."""
+    batch = _drawn(claim, answer.sizes)
+
+    def read() -> str:
+        try:
+            found = claim.assess(batch)
+        except Exception as failure:
+            return f"{type(failure).__name__}: {failure}"
+        return repr((found.met, found.missing, found.conclusion.slack, found.conclusion.scale))
+
+    if len({read() for _ in range(READINGS)}) == 1:
+        return answer
+    return replace(answer, outcome=UNDECIDED, detail="the claim answers differently when it is asked again")
 
 
 def _by_algebra(claim: Claim, sizes: Sizes) -> Answer | None:
