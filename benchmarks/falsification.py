@@ -64,6 +64,7 @@ from resstream.domains import (
     Positive,
     PositiveSemidefinite,
     RowStochastic,
+    Size,
     Sizes,
     Whole,
     size_of,
@@ -557,8 +558,8 @@ class Choice(Domain):
 class Unit(Domain):
     """Entries in [0, 1]: the absolute raw value, cut at 1."""
 
-    rows: Any
-    columns: Any
+    rows: Size
+    columns: Size
 
     def parts(self, sizes: Sizes, options: Options) -> dict[str, Part]:
         return {"": Part((size_of(self.rows, sizes), size_of(self.columns, sizes)), "weight")}

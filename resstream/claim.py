@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from resstream.arithmetic import FLOAT64, Array, NumberSystem
-from resstream.domains import Domain, Options, Part, Sizes
+from resstream.domains import Domain, Options, Part, Sizes, require_domain
+from resstream.domains.sizes import inhabited
 from resstream.errors import ArithmeticLimit, ClaimError, ClaimFault, DomainError, ForeignNumber, Undefined
 from resstream.relations import (
     AnyOf,
@@ -122,6 +123,9 @@ def _key(name: str, part: str) -> str:
 DEFAULT_RANGE = range(1, 7)
 """The sizes a name may take where a claim says nothing."""
 
+LARGEST_RAW = 4_000_000
+"""Raw numbers that one instance of a claim may take."""
+
 _SLACK_RELATIVE = 1e-9
 _SLACK_ABSOLUTE = 1e-12
 """How far a hypothesis may miss in float64 before its instance is discarded unjudged."""
@@ -160,6 +164,9 @@ class Claim:
     """Whether it may be evaluated on a batch; None: to be found out. False: it is written for one instance."""
     origin: Any = field(default=None, compare=False, repr=False)
     """What the claim can be built from again (a file, a modification); None where nothing but the object knows."""
+    notes: tuple[str, ...] = field(default=(), init=False, compare=False, repr=False)
+    """What was left out of the claim's sizes, and why."""
+    _ranges: dict[str, range] = field(default_factory=dict, init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if self.expect not in ("holds", "fails"):
@@ -173,13 +180,38 @@ class Claim:
                         f"claim {self.id}: argument {name!r} of {place_of(function)} has no domain; "
                         f"expected one of {', '.join(self.over)}"
                     )
+        self._check_sizes()
+
+    def _check_sizes(self) -> None:
+        """Refuse what is no domain, ranges that are none, sizes at which a domain is empty, and instances too large."""
+        try:
+            for variable, domain in self.over.items():
+                require_domain(f"claim {self.id}: over[{variable!r}]", domain)
+        except DomainError as failure:
+            raise ClaimError(str(failure)) from None
+        names = sorted(set().union(*(domain.size_names() for domain in self.over.values())))
         for name, values in self.sizes.items():
-            if name not in self.size_ranges():
-                raise ClaimError(f"claim {self.id}: sizes={name!r}, expected one of {list(self.size_ranges())}")
-            if len(values) == 0 or min(values) < 0:
+            if name not in names:
+                raise ClaimError(f"claim {self.id}: sizes={name!r}, expected one of {names}")
+            if not isinstance(values, range) or len(values) == 0 or min(values) < 0:
                 raise ClaimError(
-                    f"claim {self.id}: size {name} has the range {values}, expected some sizes of at least 0"
+                    f"claim {self.id}: size {name} has the range {values!r:.60}, expected some sizes of at least 0, "
+                    "such as range(1, 7)"
                 )
+        try:
+            ranges, notes = inhabited(self.over, {name: self.sizes.get(name, DEFAULT_RANGE) for name in names})
+        except DomainError as failure:
+            raise ClaimError(f"claim {self.id}: {failure}") from None
+        object.__setattr__(self, "_ranges", ranges)
+        object.__setattr__(self, "notes", notes)
+        largest = {name: max(values) for name, values in ranges.items()}
+        options = {name: values[-1] for name, values in self.option_values().items()}
+        entries = sum(part.entries for part in self.parts(largest, options).values())
+        if entries > LARGEST_RAW:
+            raise ClaimError(
+                f"claim {self.id}: its domains take {entries:,} raw numbers at the largest sizes, expected at most "
+                f"{LARGEST_RAW:,}"
+            )
 
     def __repr__(self) -> str:
         return f"<claim {self.id}, expected: {self.expect}: {self.headline}>"
@@ -196,9 +228,8 @@ class Claim:
     # -- sizes and raw arrays
 
     def size_ranges(self) -> dict[str, range]:
-        """Every size name of the domains, with its range."""
-        names = sorted({name for domain in self.over.values() for name in _size_names(domain)})
-        return {name: self.sizes.get(name, DEFAULT_RANGE) for name in names}
+        """Every size name of the domains, with its range, less the sizes at which a domain is empty (see `notes`)."""
+        return dict(self._ranges)
 
     def option_values(self) -> dict[str, tuple[str, ...]]:
         """Every discrete choice of the domains, with its values."""
@@ -459,18 +490,6 @@ def _line_of(function: Callable[..., Any], failure: BaseException) -> str:
     if own[-1].filename == __file__:  # a side that was put in place of another
         return "a modified side"
     return f"line {own[-1].lineno} of {Path(own[-1].filename).name}"
-
-
-def _size_names(domain: Domain) -> set[str]:
-    """The names among a domain's sizes (fields that are strings or domains, never options)."""
-    names: set[str] = set()
-    for entry in dataclasses.fields(domain):  # type: ignore[arg-type]
-        value = getattr(domain, entry.name)
-        if isinstance(value, Domain):
-            names |= _size_names(value)
-        elif isinstance(value, str):
-            names.add(value)
-    return names
 
 
 __all__ = [

@@ -59,3 +59,7 @@ class TrainingError(ResstreamError):
 
 class WeightsError(ResstreamError):
     """A file of weights cannot be read: it is corrupt, cut short, or not one of ours."""
+
+
+class Contradiction(ResstreamError):
+    """A statement was proved and refuted at the same sizes: a fault of resstream itself, which must be reported."""

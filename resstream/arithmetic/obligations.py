@@ -18,11 +18,15 @@ NONZERO, NONNEGATIVE, POSITIVE, ZERO = "!=", ">=", ">", "=="
 
 @dataclass(frozen=True)
 class Obligation:
-    """An entry that must be `kind` zero, and for what: "divisor in line 3 of mine.py"."""
+    """An entry that must be `kind` zero, and for what: "divisor in line 3 of mine.py".
+
+    known: how many conditions its system knew by then. What was added later may rest on this obligation.
+    """
 
     entry: Any
     kind: str
     role: str
+    known: int = 0
 
 
 _notes: ContextVar[list[Obligation] | None] = ContextVar("obligations", default=None)
@@ -39,8 +43,14 @@ def noting() -> Iterator[list[Obligation]]:
         _notes.reset(before)
 
 
-def note(entry: Any, kind: str, role: str) -> None:
+def note(entry: Any, kind: str, role: str, known: int = 0) -> None:
     """Note that an entry must be `kind` zero; nothing where nobody collects."""
     notes = _notes.get()
     if notes is not None:
-        notes.append(Obligation(entry, kind, role))
+        notes.append(Obligation(entry, kind, role, known))
+
+
+def noted() -> list[Obligation]:
+    """What was noted so far, to be changed in place; empty where nobody collects."""
+    notes = _notes.get()
+    return [] if notes is None else notes

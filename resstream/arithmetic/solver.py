@@ -1,13 +1,15 @@
 """The SMT reading: entries are polynomials in unknown reals, so that a claim of fixed sizes becomes a formula.
 
-What is not polynomial gets an unknown of its own, with what is known of it: a quotient q of a and b has q b = a and
-b != 0, a root s of a has s >= 0 and s^2 = a, a maximum m is at least each of its alternatives and equals one of them.
+What is not polynomial gets an unknown of its own, with what is known of it: a quotient q of a and b has q b = a, a root
+s of a has s >= 0 and s^2 = a, a maximum m is at least each of its alternatives and equals one of them. That b is not 0,
+and a not negative, is not known: it is noted, to be proved. A branch on a value makes two cases.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +19,7 @@ from flint import fmpq
 from resstream.arithmetic.entries import Entry, NoValue, place
 from resstream.arithmetic.literals import to_fmpq
 from resstream.arithmetic.obligations import NONNEGATIVE, NONZERO, note
+from resstream.arithmetic.unknowns import Case, Unknowns
 from resstream.errors import NotExpressible
 
 Array = np.ndarray[Any, Any]
@@ -61,6 +64,12 @@ class Polynomial:
     def times(self, number: fmpq) -> Polynomial:
         """A multiple."""
         return Polynomial({monomial: number * coefficient for monomial, coefficient in self.terms.items()})
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Polynomial) and self.terms == other.terms
+
+    def __hash__(self) -> int:
+        return hash(frozenset((m, int(c.p), int(c.q)) for m, c in self.terms.items()))
 
     def unknowns(self) -> set[int]:
         """The numbers of the unknowns that occur."""
@@ -154,15 +163,18 @@ class Choice:
     whole: bool = True
 
 
-class Formula:
+class Formula(Unknowns):
     """The unknowns of one goal, and what is known of them: the number system of the goal."""
 
     name = "solver"
+    solves = True
 
-    def __init__(self) -> None:
+    def __init__(self, case: Case | None = None) -> None:
+        super().__init__(case)
         self.conditions: list[Condition] = []
         self.choices: dict[int, Choice] = {}
-        self.whole: set[int] = set()
+        self.integral: set[int] = set()
+        """The unknowns that are whole numbers."""
         self.made_of: dict[int, set[int]] = {}
         """For every unknown the fresh ones that it depends on (itself, if it is fresh)."""
 
@@ -179,8 +191,14 @@ class Formula:
         """Where the entries are computed with: anywhere."""
         yield
 
-    def fresh(self, shape: tuple[int, ...], depends_on: set[int] | None = None) -> Array:
-        """An array of unknown reals."""
+    def knowing(self, conditions: Iterable[Condition]) -> Formula:
+        """The same unknowns with other conditions."""
+        other = copy(self)
+        other.conditions = list(conditions)
+        return other
+
+    def real(self, shape: tuple[int, ...], depends_on: set[int] | None = None) -> Array:
+        """Unknown real numbers: fresh ones, or such as depend on others."""
         entries = np.empty(shape, dtype=object)
         for index in np.ndindex(shape):
             unknown = len(self.made_of)
@@ -188,17 +206,28 @@ class Formula:
             entries[index] = SolverEntry(self, variable(unknown))
         return entries
 
-    def fresh_whole(self, shape: tuple[int, ...], low: int, high: int) -> Array:
-        """An array of unknown whole numbers from low to high."""
-        entries = self.fresh(shape)
+    def nonnegative(self, shape: tuple[int, ...]) -> Array:
+        entries = self.real(shape)
+        self.assume(entries, ">=")
+        return entries
+
+    def positive(self, shape: tuple[int, ...]) -> Array:
+        entries = self.real(shape)
+        self.assume(entries, ">")
+        return entries
+
+    def whole(self, shape: tuple[int, ...], low: int, high: int) -> Array:
+        entries = self.real(shape)
         for entry in entries.flat:
-            self.whole |= entry.polynomial.unknowns()
+            self.integral |= entry.polynomial.unknowns()
         self.assume(entries - low, ">=")
         self.assume(high - entries, ">=")
         return entries
 
+    def one(self) -> Any:
+        return SolverEntry(self, number(1))
+
     def assume(self, entries: Array, kind: str) -> None:
-        """Add what is known: every entry `kind` 0."""
         self.conditions += [Condition(entry.polynomial, kind) for entry in entries.flat]
 
     def base(self, unknowns: Iterable[int]) -> set[int]:
@@ -208,14 +237,14 @@ class Formula:
     def maximum(self, alternatives: tuple[Polynomial, ...]) -> SolverEntry:
         """The largest of some polynomials."""
         base = self.base(u for polynomial in alternatives for u in polynomial.unknowns())
-        entry: SolverEntry = self.fresh((), base).item()
+        entry: SolverEntry = self.real((), base).item()
         (unknown,) = entry.polynomial.unknowns()
         self.choices[unknown] = Choice(unknown, alternatives)
         return entry
 
 
 class SolverEntry(Entry):
-    """A polynomial in the unknowns of a formula. A branch on a value that is not known raises NotExpressible."""
+    """A polynomial in the unknowns of a formula. A branch on a value makes cases, and outside a proof is refused."""
 
     __slots__ = ("formula", "polynomial")
 
@@ -233,7 +262,7 @@ class SolverEntry(Entry):
     def _fresh(self, *polynomials: Polynomial) -> SolverEntry:
         """A new unknown that depends on some polynomials."""
         base = self.formula.base(u for polynomial in polynomials for u in polynomial.unknowns())
-        entry: SolverEntry = self.formula.fresh((), base).item()
+        entry: SolverEntry = self.formula.real((), base).item()
         return entry
 
     def plus(self, other: Any) -> SolverEntry:
@@ -252,12 +281,12 @@ class SolverEntry(Entry):
             if value == 0:
                 return NoValue("division by zero", True)
             return SolverEntry(self.formula, self.polynomial.times(1 / value))
-        note(other, NONZERO, f"divisor in {place()}")
+        if Condition(other.polynomial, "==") in self.formula.conditions:  # the case in which it is zero
+            return NoValue("division by zero", True)
+        note(other, NONZERO, f"divisor in {place()}", len(self.formula.conditions))
         quotient = self._fresh(self.polynomial, other.polynomial)
-        self.formula.conditions += [
-            Condition(other.polynomial, "!="),
-            Condition(quotient.polynomial * other.polynomial - self.polynomial, "=="),
-        ]
+        defined = Condition(quotient.polynomial * other.polynomial - self.polynomial, "==")
+        self.formula.conditions.append(defined)
         return quotient
 
     def larger(self, other: Any) -> SolverEntry:
@@ -284,7 +313,7 @@ class SolverEntry(Entry):
         if all(root is not None for root in roots):
             # The root of a largest square is the largest absolute value.
             return self.formula.maximum(tuple(side for root in roots if root is not None for side in (root, -root)))
-        note(self, NONNEGATIVE, f"radicand in {place()}")
+        note(self, NONNEGATIVE, f"radicand in {place()}", len(self.formula.conditions))
         root = self._fresh(self.polynomial)
         self.formula.conditions += [
             Condition(root.polynomial, ">="),
@@ -292,18 +321,24 @@ class SolverEntry(Entry):
         ]
         return root
 
-    def _difference(self, other: Any) -> fmpq:
-        """The known difference to another entry."""
-        value = (self.polynomial - other.polynomial).known()
-        if value is None:
+    def _branch(self, difference: Polynomial, kind: str, otherwise: str) -> bool:
+        """Whether difference `kind` 0: as far as it is known, and elsewhere in each of two cases."""
+        value = difference.known()
+        if value is not None:
+            return bool(value > 0 if kind == ">" else value == 0)
+        case = self.formula.case
+        if case is None:
             raise NotExpressible("a branch on the values")
-        return value
+        holds = case.among((True, False))
+        negated = difference if otherwise == "!=" else -difference
+        self.formula.conditions.append(Condition(difference, kind) if holds else Condition(negated, otherwise))
+        return holds
 
     def below(self, other: Any) -> bool | None:
-        return bool(self._difference(other) < 0)
+        return self._branch(other.polynomial - self.polynomial, ">", ">=")
 
     def same(self, other: Any) -> bool | None:
-        return bool(self._difference(other) == 0)
+        return self._branch(self.polynomial - other.polynomial, "==", "!=")
 
     def exponential(self) -> Entry:
         raise NotExpressible("exp")

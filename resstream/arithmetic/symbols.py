@@ -19,7 +19,7 @@ from flint import fmpq
 
 from resstream.arithmetic.entries import Entry, NoValue, place
 from resstream.arithmetic.literals import to_fmpq
-from resstream.arithmetic.obligations import NONNEGATIVE, NONZERO, POSITIVE, note
+from resstream.arithmetic.obligations import NONNEGATIVE, NONZERO, POSITIVE, Obligation, note, noted
 from resstream.arithmetic.rationals import RationalEntry, one_entry
 from resstream.errors import NotExpressible, Undecided
 
@@ -154,11 +154,13 @@ class SymbolicEntry(Entry):
     # -- derivatives
 
     def slope(self, time: Any) -> Entry:
-        """The derivative by a symbol, where that is 0. Kinks raise Undecided."""
+        """The derivative by a symbol, where that is 0. A kink raises Undecided; that there is none is noted."""
         slope = self.value.diff(time)
-        jumps = slope.atoms(sympy().sign, sympy().Heaviside)
-        if any(jump.args[0].subs(time, 0).is_zero for jump in jumps):
-            raise Undecided("derivative asked at a kink (absolute value, maximum or ReLU of equal values)")
+        for jump in sorted(slope.atoms(sympy().sign, sympy().Heaviside), key=str):
+            at = SymbolicEntry(jump.args[0].subs(time, 0))
+            if at.value.is_zero:
+                raise Undecided("derivative asked at a kink (absolute value, maximum or ReLU of equal values)")
+            note(at, NONZERO, f"distance to a kink in {place()}")
         return SymbolicEntry(slope.xreplace({time: sympy().S.Zero}))
 
 
@@ -180,10 +182,18 @@ def along() -> Iterator[SymbolicEntry]:
     """The t of f(x + t direction), a symbol of its own for each derivative."""
     time = sympy().Dummy("t", real=True)
     _times.append(time)
+    before = len(noted())
     try:
         yield SymbolicEntry(time)
     finally:
         _times.pop()
+        # What is asked for along the way is asked for where it starts; a root has no slope at 0.
+        notes = noted()
+        for index, obligation in enumerate(notes[before:], before):
+            if time in obligation.entry.value.free_symbols:
+                start = SymbolicEntry(obligation.entry.value.xreplace({time: sympy().S.Zero}))
+                kind = POSITIVE if obligation.kind == NONNEGATIVE else obligation.kind
+                notes[index] = Obligation(start, kind, obligation.role)
 
 
 @dataclass(frozen=True)

@@ -3,73 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
 
-from resstream.arithmetic import absolute, ones, total, where
 from resstream.domains import (
+    Ball,
     Causal,
     Domain,
     DoublyStochastic,
+    EqualRows,
     Invertible,
     Matrix,
     NonConstant,
     NonNegative,
     NonZero,
     Norm,
-    Options,
     Orthogonal,
-    Part,
-    Parts,
     Permutation,
     Positive,
+    PositiveRows,
     PositiveSemidefinite,
+    RankOne,
     RowStochastic,
     Scalar,
-    Size,
-    Sizes,
+    SlidingWindow,
+    Sphere,
     Stack,
     Symmetric,
-    size_of,
+    SymmetricDoublyStochastic,
 )
-
-
-@dataclass(frozen=True)
-class RankOne(Domain):
-    """A matrix (..., rows, columns) that is a column times a row."""
-
-    rows: Size
-    columns: Size
-
-    def parts(self, sizes: Sizes, options: Options) -> dict[str, Part]:
-        return {"column": Part((size_of(self.rows, sizes), 1)), "row": Part((1, size_of(self.columns, sizes)))}
-
-    def build(self, raw: Parts, options: Options, sizes: Sizes) -> Any:
-        return raw["column"] @ raw["row"]
-
-
-@dataclass(frozen=True)
-class PositiveRows(RowStochastic):
-    """A row-stochastic matrix (..., rows, columns) without zeros."""
-
-    def build(self, raw: Parts, options: Options, sizes: Sizes) -> Any:
-        weights = where(raw[""] == 0, 1, absolute(raw[""]))
-        return weights / total(weights)
-
-
-@dataclass(frozen=True)
-class EqualRows(Domain):
-    """A row-stochastic matrix (..., rows, columns) of rank one: all rows are the same."""
-
-    rows: Size
-    columns: Size
-
-    def parts(self, sizes: Sizes, options: Options) -> dict[str, Part]:
-        return {"": Part((1, size_of(self.columns, sizes)), "weight")}
-
-    def build(self, raw: Parts, options: Options, sizes: Sizes) -> Any:
-        row = RowStochastic(1, self.columns).build(raw, options, sizes)
-        return ones((size_of(self.rows, sizes), 1), row) @ row
 
 
 def narrower(domain: Domain) -> Iterator[Domain]:
@@ -92,7 +52,7 @@ def narrower(domain: Domain) -> Iterator[Domain]:
         yield Positive(domain.rows, domain.columns)
         if domain.rows == 1 and domain.columns != 1:
             yield RowStochastic(1, domain.columns)
-            yield from (NonConstant(domain.columns),) if isinstance(domain.columns, str) else ()
+            yield NonConstant(domain.columns)
         elif domain.rows == domain.columns and domain.rows != 1:
             size = domain.rows
             yield from (Invertible(size), Symmetric(size), PositiveSemidefinite(size))
@@ -105,8 +65,12 @@ def narrower(domain: Domain) -> Iterator[Domain]:
             yield RowStochastic(domain.rows, domain.columns)
     elif type(domain) is Scalar:
         yield from (d for d in (Scalar(0), Scalar(0, 1)) if _lies_within(d, domain))
-    elif isinstance(domain, DoublyStochastic):
-        yield Permutation(domain.size)
+    elif type(domain) is Causal:
+        yield SlidingWindow(domain.rows)
+    elif type(domain) is DoublyStochastic:
+        yield from (SymmetricDoublyStochastic(domain.size), Permutation(domain.size))
+    elif isinstance(domain, Ball):
+        yield Sphere(domain.size, domain.rows)
     elif isinstance(domain, Norm) and domain.bases:
         yield Norm(domain.size, domain.kinds, bases=False)
 

@@ -20,11 +20,12 @@ from resstream.audit.necessity import Variant
 from resstream.audit.profile import Profile
 from resstream.audit.sample import Sample
 from resstream.audit.sharpness import Sharpness
-from resstream.claim import Claim
+from resstream.claim import Claim, Instance
 from resstream.falsify import falsify, pool
+from resstream.falsify.run import refuted_by
 from resstream.falsify.verdict import Verdict
 from resstream.prove import goals as proofs
-from resstream.prove.goals import Goal
+from resstream.prove.answer import Answer, agree
 
 BUDGET = 40_000
 """Evaluations of the search for a counterexample; the other questions have a share of it."""
@@ -74,7 +75,7 @@ class Audit:
     necessity: tuple[Variant, ...] = ()
     strengthened: tuple[Variant, ...] = ()
     failures: FailureMap | None = None
-    proofs: tuple[Goal, ...] = ()
+    proofs: tuple[Answer, ...] = ()
     missing: tuple[str, ...] = ()
     seconds: float = 0.0
 
@@ -179,7 +180,7 @@ def _ask(run: _Run) -> None:
         for budget in (run.budget, LONGER * run.budget):
             verdict = falsify(claim, budget, run.seed, seconds=max(0.6 * run.left(), 0.1))
             run.keep(verdict=verdict)
-            if heeded(verdict).status not in ("gave up", "vacuous"):
+            if heeded(verdict).status != "gave up":
                 break
     if verdict.status in ("error", "vacuous") or verdict.tally.evaluations == 0:
         run.keep(missing=(f"everything but the verdict: the search ended as {verdict.status}",))
@@ -199,6 +200,33 @@ def _ask(run: _Run) -> None:
     with run.stage("proof at small sizes") as there_is_time:
         if there_is_time:
             _prove(run)
+            _heed_models(run)
+    agree(run.audit.proofs, _certified(run.audit.verdict), claim.id)
+
+
+def _certified(verdict: Verdict | None) -> list[Instance]:
+    """The instances that are certain to refute the claim."""
+    if verdict is None or verdict.tally.certificate is None:
+        return []
+    shrunk = [] if verdict.counterexample is None else [verdict.counterexample.raw]
+    return [verdict.tally.certificate.raw, *shrunk]
+
+
+def _heed_models(run: _Run) -> None:
+    """A solver's model that certifies refutes the claim, and what was found of a survivor is said no longer."""
+    verdict = run.audit.verdict
+    if verdict is None or verdict.status == "refuted":
+        return
+    for answer in run.audit.proofs:
+        if answer.model is None:
+            continue
+        refuted = refuted_by(verdict, answer.model, answer.method, max(run.left(), 1.0))
+        if refuted is not None:
+            run.keep(verdict=refuted, parts=(), necessity=(), strengthened=())
+            with run.stage("failure map") as there_is_time:
+                if there_is_time:
+                    run.keep(failures=failing.failure_map(run.claim, run.seed, run.left))
+            return
 
 
 def _prove(run: _Run) -> None:

@@ -14,7 +14,7 @@ from resstream.audit.necessity import SURVIVED, Variant
 from resstream.audit.run import Audit
 from resstream.audit.sharpness import ATTAINED, LOOSE, NEARLY
 from resstream.falsify.counterexample import Exhibit
-from resstream.prove.goals import INEXPRESSIBLE, PROVED, REFUTED, UNDECIDED, Goal
+from resstream.prove.answer import INEXPRESSIBLE, MODEL, PROVED, UNDECIDED, Answer
 
 GOALS_SHOWN = 6
 
@@ -35,7 +35,7 @@ def headline(audit: Audit) -> str:
     if verdict.status == "gave up":
         return f"{audit.claim.id}: gave up, with {tally.accepted:,} instances that met the hypotheses"
     if verdict.status == "vacuous":
-        return f"{audit.claim.id}: vacuous, as none of {tally.discarded:,} instances met the hypotheses"
+        return f"{audit.claim.id}: vacuous, as it is proved that no instance meets the hypotheses"
     return f"{audit.claim.id}: {verdict.status} ({tally.error})"
 
 
@@ -142,7 +142,7 @@ def _failures(found: FailureMap) -> Iterator[str]:
         yield "no restriction of the map saves it"
 
 
-def proofs(goals: tuple[Goal, ...]) -> list[str]:
+def proofs(goals: tuple[Answer, ...]) -> list[str]:
     """What was proved, in short: no place that lies below another, the largest first; then what was not."""
     lines = []
     for method in dict.fromkeys(goal.method for goal in goals if goal.outcome == PROVED):
@@ -151,10 +151,14 @@ def proofs(goals: tuple[Goal, ...]) -> list[str]:
         more = f" and {len(places) - GOALS_SHOWN} more" if len(places) > GOALS_SHOWN else ""
         smaller = ", and at smaller sizes" if len({tuple(goal.sizes.values()) for goal in proved}) > len(places) else ""
         lines.append(f"proved by {method} at {' | '.join(places[:GOALS_SHOWN])}{more}{smaller}")
-    lines += [f"{goal} (Z3's model, judged exactly)" for goal in goals if goal.outcome == REFUTED]
+    lines += [
+        f"{goal.method} has a model of a violation at {_sizes(goal.sizes)}" for goal in goals if goal.outcome == MODEL
+    ]
     lines += dict.fromkeys(f"not expressible ({goal.detail})" for goal in goals if goal.outcome == INEXPRESSIBLE)
     undecided = [
-        f"{_sizes(goal.sizes)}{goal.options and f' ({goal.options})'}" for goal in goals if goal.outcome == UNDECIDED
+        f"{_sizes(goal.sizes)}{''.join(f' ({text})' for text in (goal.options, goal.detail) if text)}"
+        for goal in goals
+        if goal.outcome == UNDECIDED
     ]
     if undecided:
         more = f" and {len(undecided) - 3} more" if len(undecided) > 3 else ""
@@ -166,9 +170,9 @@ def _sizes(sizes: Mapping[str, int]) -> str:
     return ", ".join(f"{name}={size}" for name, size in sizes.items()) or "every size"
 
 
-def _largest(proved: list[Goal], goals: tuple[Goal, ...]) -> list[str]:
+def _largest(proved: list[Answer], goals: tuple[Answer, ...]) -> list[str]:
     """The places of proved goals; options are named where they were not all proved at these sizes."""
-    places: dict[tuple[int, ...], list[Goal]] = {}
+    places: dict[tuple[int, ...], list[Answer]] = {}
     for goal in proved:
         places.setdefault(tuple(goal.sizes.values()), []).append(goal)
     whole = {
@@ -271,7 +275,7 @@ def to_json(audit: Audit) -> dict[str, Any]:
         "necessity": [_plain(variant, without=("counterexample",)) for variant in audit.necessity],
         "strengthened": [_plain(variant, without=("counterexample",)) for variant in audit.strengthened],
         "failures": None if audit.failures is None else _plain(audit.failures),
-        "proofs": [_plain(goal, without=("counterexample",)) for goal in audit.proofs],
+        "proofs": [_plain(goal, without=("model",)) for goal in audit.proofs],
         "sample": None if audit.sample is None else _plain(audit.sample),
         "findings": findings(audit),
         "missing": list(audit.missing),

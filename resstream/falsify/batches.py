@@ -10,6 +10,7 @@ import numpy as np
 
 from resstream.arithmetic import FLOAT64, Array
 from resstream.claim import Batch, Claim
+from resstream.domains.trial import foreign, require_its_set
 from resstream.errors import ArithmeticLimit, ClaimFault, DomainError, NotDeterministic, ShapeError
 from resstream.relations import Relation
 
@@ -22,8 +23,10 @@ def settled(claim: Claim) -> Claim:
     """The claim with `batched` decided, by evaluating a few generic instances as a batch and one by one.
 
     Where the two differ, it is to be evaluated one instance at a time. Raises NotDeterministic where the same instance,
-    asked again, gives another answer; what a single instance raises is left to the search, which reports it.
+    asked again, gives another answer, and ClaimFault where a user's own domain is not the set that it states; what a
+    single instance raises is left to the search, which reports it.
     """
+    _try_domains(claim)
     if claim.batched is not None:
         return claim
     rng = np.random.default_rng(0)
@@ -37,6 +40,15 @@ def settled(claim: Claim) -> Claim:
             if not _is_same_in_a_batch(claim, raw, evaluate, singles):
                 return dataclasses.replace(claim, batched=False)
     return dataclasses.replace(claim, batched=True)
+
+
+def _try_domains(claim: Claim) -> None:
+    """Let a user's own domains show that they build what they contain; ClaimFault where they do not."""
+    for domain in (inner for outer in claim.over.values() for inner in foreign(outer)):
+        try:
+            require_its_set(domain, claim.size_ranges())
+        except DomainError as failure:
+            raise ClaimFault(f"claim {claim.id}: {failure}") from failure
 
 
 def _batches(claim: Claim, rng: np.random.Generator) -> Iterator[Batch]:

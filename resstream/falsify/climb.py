@@ -174,11 +174,7 @@ def differential_evolution(claim: Claim, rng: np.random.Generator, size: int, sh
     shape = climb_shape(claim, rng)
     parts = claim.parts(*shape)
     reach = float(rng.choice([1.0, 3.0, 10.0]))
-    bounds = [
-        (part.low, part.high) if part.kind == "whole" else (0, reach) if part.kind == "weight" else (-reach, reach)
-        for part in parts.values()
-        for _ in range(int(np.prod(part.shape)))
-    ]
+    bounds = [part.reach(reach) for part in parts.values() for _ in range(part.entries)]
     if not bounds:
         return
     spent = 0

@@ -7,6 +7,7 @@ rows, equal rows, ...), then scaled by powers of ten, tied, brought near to a ti
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
@@ -14,6 +15,7 @@ import numpy as np
 from resstream.arithmetic import Array
 from resstream.claim import Batch, Claim
 from resstream.domains import Part
+from resstream.domains.parts import LEVELS
 
 Shape = tuple[dict[str, int], dict[str, str]]
 """Sizes and options: what the instances of a batch share."""
@@ -23,14 +25,6 @@ Show = Callable[[Batch], Array]
 
 DECADES = 13
 """Scales and gaps run over 10^-13 to 10^13."""
-
-# Values to enumerate, richer and richer, by kind of part ("whole" counts from its low end).
-_LEVELS: tuple[Mapping[str, tuple[int, ...]], ...] = (
-    {"real": (0, 1, -1), "weight": (0, 1), "whole": (0, 1)},
-    {"real": (0, 1, -1), "weight": (0, 1, 2), "whole": (0, 1, 2)},
-    {"real": (0, 1, -1, 2, -2), "weight": (0, 1, 2, 3), "whole": (0, 1, 2, 3)},
-    {"real": (0, 1, -1, 2, -2, 3, -3, 4, -4), "weight": (0, 1, 2, 3, 4), "whole": tuple(range(8))},
-)
 
 SHAPES = 512
 """Shapes looked at, smallest first."""
@@ -49,21 +43,18 @@ def shapes(claim: Claim) -> list[Shape]:
     return [(dict(zip(ranges, values, strict=True)), choice) for values in by_size[:wanted] for choice in choices]
 
 
-def enumerable(parts: Mapping[str, Part], limit: int) -> list[list[int]] | None:
+def enumerable(parts: Mapping[str, Part], limit: int) -> list[list[float]] | None:
     """The values of every raw entry, of the richest level with at most `limit` combinations; None if there are more."""
     best = None
-    for level in _LEVELS:
-        values: list[list[int]] = []
-        for part in parts.values():
-            span = [part.low + k for k in level["whole"] if part.low + k <= part.high]
-            values += [span if part.kind == "whole" else list(level[part.kind])] * int(np.prod(part.shape))
-        if np.prod([float(len(v)) for v in values]) > limit:
+    for level in range(LEVELS):
+        choices = [(part.simple(level), part.entries) for part in parts.values()]
+        if sum(entries * math.log(len(values)) for values, entries in choices) > math.log(limit) + 1e-9:
             break
-        best = values
+        best = [values for values, entries in choices for _ in range(entries)]
     return best
 
 
-def enumeration(parts: Mapping[str, Part], values: Sequence[Sequence[int]], numbers: Array) -> dict[str, Array]:
+def enumeration(parts: Mapping[str, Part], values: Sequence[Sequence[float]], numbers: Array) -> dict[str, Array]:
     """The combinations of those numbers, in the order in which the first entry changes fastest."""
     flat = np.empty((len(numbers), len(values)))
     rest = numbers.copy()
@@ -77,15 +68,15 @@ def split(parts: Mapping[str, Part], flat: Array) -> dict[str, Array]:
     """Raw arrays from flat rows (count, entries)."""
     arrays, start = {}, 0
     for name, part in parts.items():
-        stop = start + int(np.prod(part.shape))
+        stop = start + part.entries
         arrays[name] = flat[:, start:stop].reshape(len(flat), *part.shape)
         start = stop
     return arrays
 
 
-def combinations(values: Sequence[Sequence[int]]) -> int:
+def combinations(values: Sequence[Sequence[float]]) -> int:
     """How many instances an enumeration has."""
-    return int(np.prod([len(v) for v in values], dtype=object)) if values else 1
+    return math.prod(len(choices) for choices in values)
 
 
 def corner_batch(claim: Claim, shape: Shape, rng: np.random.Generator, size: int) -> Batch:
@@ -117,6 +108,8 @@ def _part_sample(part: Part, rng: np.random.Generator, count: int) -> Array:
     density = rng.random(_each(shape))
     unit = rng.choice([1.0, 1.0, -1.0], shape) * (rng.random(shape) < density)
     wider = rng.integers(-3, 4, shape) * (rng.random(shape) < density)
+    if part.is_bounded:  # named corners mostly lie beyond its ends
+        return _mix(rng, count, (0.7, part.draw(rng, count)), (0.3, part.settle(wider.astype(float))))
     return _mix(
         rng,
         count,
@@ -178,7 +171,7 @@ def bend(parts: Mapping[str, Part], arrays: dict[str, Array], rng: np.random.Gen
             coupled = (0.5, x), (0.2, other + gap), (0.08, other), (0.06, -other), (0.06, square), (0.1, other + x)
             x = _mix(rng, count, *coupled)
         out[name] = x
-    return {name: out.get(name, arrays[name]) for name in parts}
+    return {name: part.settle(out.get(name, arrays[name])) for name, part in parts.items()}
 
 
 def _mix(rng: np.random.Generator, count: int, *shares: tuple[float, Array | None]) -> Array:
@@ -211,7 +204,7 @@ def _decade(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
 
 def _unit_entry(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
     """1 in one place of each instance, 0 elsewhere."""
-    entries = int(np.prod(shape[1:]))
+    entries = math.prod(shape[1:])
     return (np.arange(entries) == rng.integers(entries, size=(shape[0], 1))).reshape(shape).astype(float)
 
 
@@ -223,28 +216,38 @@ def whole_entries(claim: Claim) -> list[tuple[str, int, Part]]:
     found = []
     for name, part in claim.parts(*shapes(claim)[0]).items():
         if part.kind == "whole":
-            found += [(name, place, part) for place in range(int(np.prod(part.shape)))]
+            found += [(name, place, part) for place in range(part.entries)]
     return found
+
+
+def _scanned(claim: Claim, block: int) -> list[tuple[str, int, Part, int]]:
+    """The whole numbers of the smallest shape that no enumeration goes through, and how many blocks each one takes."""
+    return [
+        (name, place, part, -(-(part.high - part.low + 1) // block))
+        for name, place, part in whole_entries(claim)
+        if part.high - part.low >= 4
+    ]
 
 
 def scan_blocks(claim: Claim, block: int, most: int) -> int:
     """How many blocks a full scan of every whole number takes, at most `most`."""
-    spans = [part.high - part.low + 1 for _, _, part in whole_entries(claim)]
-    return min(most, sum(-(-span // block) for span in spans if span > 4))
+    return min(most, sum(blocks for *_, blocks in _scanned(claim, block)))
 
 
 def scan_batch(claim: Claim, rng: np.random.Generator, number: int, block: int) -> Batch:
-    """Block `number` of a scan: one whole number takes each of its values in turn, all else is drawn from corners."""
-    blocks = [
-        (name, place, start)
-        for name, place, part in whole_entries(claim)
-        if part.high - part.low >= 4
-        for start in range(part.low, part.high + 1, block)
-    ]
-    name, place, start = blocks[number % len(blocks)]
+    """Block `number` of a scan: one whole number takes each of its values in turn, all else is drawn from corners.
+
+    The values go from the one nearest to zero to the high end, and on from the low end.
+    """
+    scanned = _scanned(claim, block)
+    number %= sum(blocks for *_, blocks in scanned)
+    while number >= scanned[0][3]:
+        number -= scanned.pop(0)[3]
+    name, place, part, _ = scanned[0]
+    span = part.high - part.low + 1
+    steps = np.arange(number * block, min((number + 1) * block, span))
+    values = part.low + (part.anchor - part.low + steps) % span
     shape = shapes(claim)[0]
-    parts = claim.parts(*shape)
-    values = np.arange(start, min(start + block, parts[name].high + 1))
-    arrays = sample(parts, rng, len(values))
+    arrays = sample(claim.parts(*shape), rng, len(values))
     arrays[name].reshape(len(values), -1)[:, place] = values
     return Batch(*shape, arrays, len(values))

@@ -335,7 +335,10 @@ def raw_from_json(claim: Claim, data: Any) -> Instance:
         if options[name] not in choices:
             raise ClaimError(f"option {name}: expected one of {list(choices)}, got {options[name]!r}")
     parts = claim.parts(sizes, options)
-    _require_names("arrays", arrays, parts)
+    try:
+        _require_names("arrays", arrays, parts)
+    except ClaimError as failure:
+        raise ClaimError(f"{failure}: it may be of an earlier version, whose domains were built otherwise") from None
     exact = {name: _exact_array(name, arrays[name], part.shape) for name, part in parts.items()}
     for name, part in parts.items():
         whole = part.kind != "whole" or all(x.q == 1 and part.low <= x <= part.high for x in exact[name].flat)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
@@ -13,6 +14,9 @@ from hypothesis import strategies as st
 from resstream.arithmetic import Array
 from resstream.claim import Batch, Claim, Instance
 from resstream.domains import Part
+
+LARGEST_BATCH = 2**23
+"""Raw numbers of a batch."""
 
 
 def draw_shape(claim: Claim, rng: np.random.Generator) -> tuple[dict[str, int], dict[str, str]]:
@@ -25,8 +29,15 @@ def draw_shape(claim: Claim, rng: np.random.Generator) -> tuple[dict[str, int], 
 def random_batch(claim: Claim, rng: np.random.Generator, count: int) -> Batch:
     """A batch of `count` instances of one shape, drawn from each part's mixture."""
     sizes, options = draw_shape(claim, rng)
-    arrays = {name: part.draw(rng, count) for name, part in claim.parts(sizes, options).items()}
-    return Batch(sizes, options, arrays, count)
+    parts = claim.parts(sizes, options)
+    count = fitting(parts, count)
+    return Batch(sizes, options, {name: part.draw(rng, count) for name, part in parts.items()}, count)
+
+
+def fitting(parts: Mapping[str, Part], count: int) -> int:
+    """How many of `count` instances fit into one batch: fewer of large ones."""
+    entries = sum(part.entries for part in parts.values())
+    return max(1, min(count, LARGEST_BATCH // max(1, entries)))
 
 
 # ---- Hypothesis -------------------------------------------------------------
@@ -45,14 +56,12 @@ _WEIGHTS = st.one_of(st.integers(0, 4), st.integers(0, 64).map(lambda k: k / 8),
 @cache  # a strategy made anew is validated anew, which costs more than the draw
 def part_values(part: Part) -> st.SearchStrategy[Array]:
     """Raw arrays of a part: small integers and dyadic numbers, at times with tied rows; shrinks towards zeros."""
-    elements = (
-        st.integers(part.low, part.high) if part.kind == "whole" else _WEIGHTS if part.kind == "weight" else _ENTRIES
-    )
-    count = int(np.prod(part.shape))
+    elements = _elements(part)
+    count = part.entries
 
     def tie(flat: list[Any], rows: list[int]) -> Array:
-        values = np.array(flat, dtype=float).reshape(part.shape)
-        for block in values.reshape(int(np.prod(part.shape[:-2])), *part.shape[-2:]):
+        values = part.settle(np.array(flat, dtype=float).reshape(part.shape))
+        for block in values.reshape(math.prod(part.shape[:-2]), *part.shape[-2:]):
             block[:] = block[[row if row < len(block) else k for k, row in enumerate(rows)]]
         return values
 
@@ -63,6 +72,17 @@ def part_values(part: Part) -> st.SearchStrategy[Array]:
     middle = TIE // 2  # of the range, since Hypothesis draws the ends of one more often
     ties = st.integers(0, TIE).flatmap(lambda k: tied if k == middle else plain)
     return st.builds(tie, st.lists(elements, min_size=count, max_size=count), ties)
+
+
+def _elements(part: Part) -> st.SearchStrategy[Any]:
+    if part.kind == "whole":
+        return st.integers(part.low, part.high)
+    if part.kind == "weight":
+        return _WEIGHTS
+    if not part.is_bounded:
+        return _ENTRIES
+    low, high = part.reach(8.0)
+    return st.one_of(_ENTRIES, st.integers(0, 64).map(lambda k: low + (high - low) * k / 64))
 
 
 @st.composite

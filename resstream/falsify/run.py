@@ -21,7 +21,8 @@ from resstream.falsify.judge import PRECISIONS
 from resstream.falsify.memory import Memory
 from resstream.falsify.search import ENGINES, FLOOR, Chunk, budget_plan, scores_of, search
 from resstream.falsify.shrink import Shrinker
-from resstream.falsify.verdict import ERROR, Tally, Verdict, conclude
+from resstream.falsify.verdict import ERROR, GAVE_UP, REFUTED, VACUOUS, Tally, Verdict, conclude
+from resstream.prove import vacuous
 from resstream.targets import unwritable
 
 BUDGET = 200_000
@@ -62,6 +63,8 @@ def falsify(
     if verdict is None:
         verdict = search(claim, chunks, seed, min(FLOOR, budget), progress, workers, seconds)
     verdict = dataclasses.replace(verdict, budget=budget)
+    if verdict.status == GAVE_UP and not verdict.tally.accepted:
+        verdict = _perhaps_vacuous(verdict, seconds)
     found = verdict.tally.violating
     if verdict.tally.certificate is not None and found is not None:
         left = None if seconds is None else max(seconds - (time.monotonic() - start), GRACE)
@@ -76,6 +79,26 @@ def falsify(
     return dataclasses.replace(verdict, seconds=time.monotonic() - start)
 
 
+def _perhaps_vacuous(verdict: Verdict, seconds: float | None) -> Verdict:
+    """The verdict, or that no instance meets the hypotheses, where that is proved; in a process that can be stopped."""
+    limit = vacuous.SECONDS if seconds is None else min(seconds, vacuous.SECONDS)
+
+    def work(pipe: Connection) -> None:
+        try:
+            pipe.send(len(vacuous.no_instance(verdict.claim, limit)))
+        except ModuleNotFoundError:  # Z3 is an extra
+            pipe.send(0)
+
+    worker = pool.fork(work)
+    try:
+        with suppress(EOFError, OSError):
+            if worker.pipe.poll(limit + GRACE) and worker.pipe.recv():
+                return dataclasses.replace(verdict, status=VACUOUS)
+    finally:
+        worker.kill()
+    return verdict
+
+
 def _recalled(claim: Claim, store: Memory, seed: int) -> Verdict | None:
     """The refutation by the first instance in memory that still violates the claim."""
     for raw in store.recall(claim):
@@ -87,6 +110,19 @@ def _recalled(claim: Claim, store: Memory, seed: int) -> Verdict | None:
             tally = Tally(1, 1, judged=1, violating=raw, certificate=certificate, engine="memory")
             return conclude(claim, tally, seed, 0, 0.0)
     return None
+
+
+def refuted_by(verdict: Verdict, raw: Instance, engine: str, seconds: float | None = None) -> Verdict | None:
+    """The verdict with an instance that somebody else found (a solver), shrunk; None where it certifies nothing.
+
+    NotDeterministic where two readings of it contradict each other.
+    """
+    certificate = certify(verdict.claim, raw, exactly=True)
+    if not isinstance(certificate, Certificate):
+        return None
+    tally = dataclasses.replace(verdict.tally, violating=raw, certificate=certificate, engine=engine)
+    refuted = dataclasses.replace(verdict, status=REFUTED, tally=tally, counterexample=None)
+    return _finished(refuted, raw, seconds, None)
 
 
 def _finished(verdict: Verdict, found: Instance, seconds: float | None, save: str | Path | None) -> Verdict:
@@ -187,4 +223,4 @@ def worst_near(claim: Claim, found: Instance) -> list[Instance]:
     return []
 
 
-__all__ = ["BUDGET", "falsify", "finish", "worst_near"]
+__all__ = ["BUDGET", "falsify", "finish", "refuted_by", "worst_near"]

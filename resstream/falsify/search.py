@@ -165,7 +165,7 @@ def search(
     if tally.violating is not None and tally.certificate is None:
         _certify_again(claim, tally)
     verdict = conclude(claim, tally, seed, floor, time.perf_counter() - start, tuple(notes))
-    return replace(verdict, notes=(*verdict.notes, *mode))
+    return replace(verdict, notes=(*verdict.notes, *mode, *claim.notes))
 
 
 def _certify_again(claim: Claim, tally: Tally) -> None:

@@ -300,14 +300,15 @@ class Shrinker:
             self._try(Batch(*shape, corners.sample(parts, rng, ENUMERATED), ENUMERATED))
         for name, part in parts.items():
             if part.kind == "whole":
-                for place in range(int(np.prod(part.shape))):
+                for place in range(part.entries):
                     self._try(self._all_lower(name, place, part))
 
     def _all_lower(self, name: str, place: int, part: Part) -> Batch:
         here = int(self.floats.arrays[name].reshape(-1)[place])
-        values = np.arange(part.low, min(here, part.low + 65536))
+        reach = min(abs(here - part.anchor), 65536)
+        values = np.arange(max(part.low, part.anchor - reach), min(part.high, part.anchor + reach) + 1)
         batch = _repeated(self.floats, len(values))
-        batch.arrays[name].reshape(len(values), int(np.prod(part.shape)))[:, place] = values
+        batch.arrays[name].reshape(len(values), part.entries)[:, place] = values
         return batch
 
     def _moves(self) -> Iterator[Batch]:

@@ -6,12 +6,14 @@ import ast
 import dataclasses
 import hashlib
 import importlib.util
+import inspect
 import re
 import sys
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from fractions import Fraction
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -19,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from resstream import claims, domains
-from resstream.arithmetic import FLOAT64
+from resstream.arithmetic.literals import read_number
 from resstream.claim import Batch, Claim, place_of
 from resstream.domains import Domain
 from resstream.errors import ArithmeticLimit, ClaimError, DomainError, ResstreamError
@@ -28,6 +30,9 @@ from resstream.falsify.expressions import ExpressionError
 
 LARGEST_SIZE = 64
 """Sizes given as text may not go beyond this."""
+
+LARGEST_NUMBER = 10**18
+"""Numbers of a domain given as text may not go beyond this."""
 
 LARGEST_RAW = 100_000
 """Raw entries that an instance of a claim with domains given as text may have."""
@@ -95,17 +100,18 @@ def vary(
         return claim
     if lhs is not None or rhs is not None:
         one_relation = expressions.scope_of(claim)
+    changed = {name: parse_domain(text) for name, text in changes.over.items()}
+    ranges = {name: parse_range(name, text) for name, text in changes.sizes.items()}
+    _require_declared(claim, changed, ranges)
     varied = claim.replace(
         lhs=None if lhs is None else expressions.side(lhs, one_relation, "lhs"),
         rhs=None if rhs is None else expressions.side(rhs, one_relation, "rhs"),
         without=changes.without,
-        over={name: parse_domain(text) for name, text in changes.over.items()},
-        sizes={name: parse_range(name, text) for name, text in changes.sizes.items()},
+        over=changed,
+        sizes=ranges,
         expect=claim.expect,
     )
     if changes.over or changes.sizes:
-        for name in changes.over:
-            _require_buildable(name, varied)
         _require_small(varied)
     try:
         _try_out(varied)
@@ -118,6 +124,17 @@ def vary(
     return dataclasses.replace(varied, origin=origin and dataclasses.replace(origin, changes=changes))
 
 
+def _require_declared(claim: Claim, over: Mapping[str, Domain], sizes: Mapping[str, range]) -> None:
+    """Refuse a size that neither the claim nor the range given for it declares: it is most often misspelt."""
+    for name, domain in over.items():
+        for size in sorted(domain.size_names() - set(claim.size_ranges()) - set(sizes)):
+            known = ", ".join(claim.size_ranges()) or "none"
+            raise ClaimError(
+                f"over {name}={domain}: size {size!r} is none of the claim's ({known}): give its range with sizes, "
+                f"{size}=1:6"
+            )
+
+
 def _try_out(claim: Claim) -> None:
     """Evaluate a modified claim once, at sizes that differ where they can, so that a wrong shape is met at once.
 
@@ -125,29 +142,12 @@ def _try_out(claim: Claim) -> None:
     """
     ranges = claim.size_ranges()
     sizes = {name: values[min(k + 1, len(values) - 1)] for k, (name, values) in enumerate(ranges.items())}
-    options = {name: values[0] for name, values in claim.option_values().items()}
     rng = np.random.default_rng(0)
-    arrays = {name: part.draw(rng, 8) for name, part in claim.parts(sizes, options).items()}
-    with suppress(ArithmeticLimit, DomainError):  # the search will meet them, and judge
-        claim.assess(Batch(sizes, options, arrays, 8))
-
-
-def _require_buildable(name: str, claim: Claim) -> None:
-    """Refuse a domain given as text whose arguments are none of its: it is built once, of one size."""
-    domain, sizes = claim.over[name], {size: values[-1] for size, values in claim.size_ranges().items()}
-    rng = np.random.default_rng(0)
-    try:
-        options = {option: values[0] for option, values in domain.options().items()}
-        parts = domain.parts(sizes, options)
-        if empty := [part.shape for part in parts.values() if 0 in part.shape]:
-            raise ClaimError(f"{name} in {domain}: expected sizes of at least 1, got the shape {empty[0]}")
-        if sum(int(np.prod(part.shape, dtype=object)) for part in parts.values()) <= LARGEST_RAW:
-            with FLOAT64.working():
-                domain.build({part: of.draw(rng, 8) for part, of in parts.items()}, options, sizes)
-    except ResstreamError:
-        raise
-    except Exception as failure:
-        raise ClaimError(f"{name} in {domain}: cannot be built: {failure}") from failure
+    for choice in (0, -1):
+        options = {name: values[choice] for name, values in claim.option_values().items()}
+        arrays = {name: part.draw(rng, 8) for name, part in claim.parts(sizes, options).items()}
+        with suppress(ArithmeticLimit, DomainError):  # the search will meet them, and judge
+            claim.assess(Batch(sizes, options, arrays, 8))
 
 
 def _require_small(claim: Claim) -> None:
@@ -157,7 +157,7 @@ def _require_small(claim: Claim) -> None:
             raise ClaimError(f"claim {claim.id}: size {name} goes up to {size}, expected at most {LARGEST_SIZE}")
     for option in (0, -1):
         options = {name: values[option] for name, values in claim.option_values().items()}
-        entries = sum(int(np.prod(part.shape, dtype=object)) for part in claim.parts(largest, options).values())
+        entries = sum(part.entries for part in claim.parts(largest, options).values())
         if entries > LARGEST_RAW:
             raise ClaimError(
                 f"claim {claim.id}: its domains take {entries} raw numbers, expected at most {LARGEST_RAW}"
@@ -167,31 +167,37 @@ def _require_small(claim: Claim) -> None:
 # ---- domains and ranges as text ---------------------------------------------
 
 
-def _domain_makers() -> dict[str, Callable[..., Any]]:
-    makers: dict[str, Callable[..., Any]] = {}
-    for name, value in vars(domains).items():
-        is_domain = isinstance(value, type) and issubclass(value, Domain) and value is not Domain
-        if is_domain or name in ("Vector", "Scores", "Simplex"):
-            makers[name] = value
-    return makers
+_MAKERS = ("Vector", "Scores", "Simplex", "RankOne", "Integers")
+"""Functions that make a domain and read as one."""
+
+
+def domain_makers() -> dict[str, Callable[..., Domain]]:
+    """What makes a domain, by the name that text calls it by."""
+    classes = {name: value for name, value in vars(domains).items() if isinstance(value, type)}
+    makers = {name: value for name, value in classes.items() if issubclass(value, Domain) and value is not Domain}
+    return {**makers, **{name: getattr(domains, name) for name in _MAKERS}}
 
 
 def parse_domain(text: str) -> Domain:
-    """A domain from text: Causal(n), Matrix(n, 3), Norm(d, kinds=("l1",)), Stack(L, Matrix(d, d)).
+    """A domain from text: Causal(n), Matrix(n, 3), Norm(d, kinds=("l1",)), Scalar(0, 1/3), Stack(L, Matrix(d, d)).
 
-    Bare names are sizes. Anything but such calls raises ExpressionError with the place.
+    Bare names are sizes, decimals and quotients exact fractions. Anything but such calls raises ExpressionError with
+    the place, and so does what the domain refuses.
     """
     tree = expressions.parse(text, "domain")
     return _domain(text, tree)
 
 
 def _domain(text: str, node: ast.expr) -> Domain:
-    makers = _domain_makers()
+    makers = domain_makers()
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
         raise ExpressionError("domain", text, node, "expected a domain such as Causal(n)")
-    if node.func.id not in makers:
+    name = node.func.id
+    if name not in makers:
         known = ", ".join(sorted(makers))
-        raise ExpressionError("domain", text, node, f"unknown domain {node.func.id!r}, expected one of {known}")
+        raise ExpressionError("domain", text, node, f"unknown domain {name!r}, expected one of {known}")
+    if name == "Transformed":
+        raise ExpressionError("domain", text, node, "Transformed takes a function: state such a claim in a file")
     keywords: dict[str, Any] = {}
     for keyword in node.keywords:
         if keyword.arg is None:
@@ -199,12 +205,13 @@ def _domain(text: str, node: ast.expr) -> Domain:
         keywords[keyword.arg] = _domain_argument(text, keyword.value)
     arguments = [_domain_argument(text, argument) for argument in node.args]
     try:
-        made = makers[node.func.id](*arguments, **keywords)
+        inspect.signature(makers[name]).bind(*arguments, **keywords)
     except TypeError as failure:
-        message = str(failure).replace("__init__() ", "").split(".")[-1]
-        raise ExpressionError("domain", text, node, message) from None
-    assert isinstance(made, Domain)
-    return made
+        raise ExpressionError("domain", text, node, f"{name}: {failure}") from None
+    try:
+        return makers[name](*arguments, **keywords)
+    except DomainError as failure:
+        raise ExpressionError("domain", text, node, str(failure)) from None
 
 
 def _domain_argument(text: str, node: ast.expr) -> Any:
@@ -212,17 +219,32 @@ def _domain_argument(text: str, node: ast.expr) -> Any:
         return node.id
     if isinstance(node, ast.Call):
         return _domain(text, node)
-    if isinstance(node, ast.Tuple):
+    if isinstance(node, (ast.Tuple, ast.List)):
         return tuple(_domain_argument(text, entry) for entry in node.elts)
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        value = _domain_argument(text, node.operand)
-        if isinstance(value, int):
-            return -value
-    if isinstance(node, ast.Constant) and (node.value is None or isinstance(node.value, (bool, int, str))):
-        if isinstance(node.value, int) and node.value > 10**9:
-            raise ExpressionError("domain", text, node, "expected a number of at most 10^9")
+    if isinstance(node, ast.Constant) and (node.value is None or isinstance(node.value, (bool, str))):
         return node.value
-    raise ExpressionError("domain", text, node, "expected a size, a whole number, None, a name or a domain")
+    return _number(text, node)
+
+
+def _number(text: str, node: ast.expr) -> int | Fraction:
+    """A whole number, a decimal or a quotient of such, exactly."""
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.USub, ast.UAdd)):
+        value = _number(text, node.operand)
+        return -value if isinstance(node.op, ast.USub) else value
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
+        above, below = Fraction(_number(text, node.left)), Fraction(_number(text, node.right))
+        if below == 0:
+            raise ExpressionError("domain", text, node, "division by zero")
+        return above / below
+    if isinstance(node, ast.Constant) and type(node.value) in (int, float):
+        try:
+            value = read_number(ast.get_source_segment(text, node) or "")
+        except DomainError as failure:
+            raise ExpressionError("domain", text, node, str(failure)) from None
+        if abs(value) > LARGEST_NUMBER:
+            raise ExpressionError("domain", text, node, "expected a number of at most 10^18")
+        return int(value) if value.denominator == 1 else value
+    raise ExpressionError("domain", text, node, "expected a size, a number, None, a name or a domain")
 
 
 def parse_range(name: str, text: str) -> range:

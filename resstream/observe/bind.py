@@ -407,7 +407,7 @@ def _sizes(claim: Claim, objects: Mapping[str, Any]) -> dict[str, int]:
             domain, value = domain.inner, value[0]
         if not isinstance(value, np.ndarray):
             continue
-        given = {entry.name: getattr(domain, entry.name) for entry in fields(domain)}  # type: ignore[arg-type]
+        given = {entry.name: getattr(domain, entry.name) for entry in fields(domain)}
         rows = given.get("rows", given.get("size"))
         columns = given.get("columns") or rows  # square where nothing else is said
         if isinstance(domain, NonConstant):

@@ -31,8 +31,11 @@ _GCD_SIZE, _FACTOR_SIZE = 20_000, 400  # terms up to which common factors are lo
 _MULTIPLE = 24  # the most units that an angle or an exponent may have
 
 
-def vanishes(expression: Any, work: int = WORK) -> bool:
+def vanishes(expression: Any, work: int = WORK, known: Iterable[tuple[Any, str]] = ()) -> bool:
     """Whether an expression in real symbols is proved to be zero; False says nothing.
+
+    known: conditions (expression, kind), each `kind` 0; of ">=" and ">" the sign is used where an absolute value is
+    taken of what is said to have it.
 
     Undecided is raised where that would take more work than allowed, or a function for which there is no rule.
 
@@ -42,8 +45,11 @@ def vanishes(expression: Any, work: int = WORK) -> bool:
     >>> vanishes(sp.sqrt(x**2) - x)
     False
     """
-    expression, algebra = sp.sympify(expression), _Algebra(work)
+    expression, algebra = sp.sympify(expression), Algebra(work)
     algebra.settle_units(expression)
+    for each, kind in known:
+        if kind in (">=", ">"):
+            algebra.take_as_nonnegative(each)
     return not algebra.read(expression)[0]
 
 
@@ -66,7 +72,7 @@ Terms = dict[str, fmpq]  # what the terms of a fraction are without their number
 Exponent = tuple[Terms, Fraction]
 
 
-class _Algebra:
+class Algebra:
     """Quotients of polynomials in the quantities met so far."""
 
     def __init__(self, work: int) -> None:
@@ -76,6 +82,8 @@ class _Algebra:
         self.known: dict[Any, Polynomial] = {}  # what a quantity is -> its generator
         self.squares: dict[int, Polynomial] = {}  # index of a quantity -> the polynomial that its square is
         self.nonnegative: set[int] = set()
+        self.positive: set[int] = set()
+        self.taken: set[str] = set()  # polynomials known to be nonnegative, scaled so that they lead with 1 or -1
         self.exponents: list[Exponent] = []
         self.logarithms: dict[str, Fraction] = {}  # of the exponentials met
         self.angles: dict[str, list[tuple[fmpq, fmpq]]] = {}  # of a term: (unit, largest number of it met)
@@ -83,7 +91,9 @@ class _Algebra:
 
     # -- quantities
 
-    def quantity(self, key: Any, *, square: Polynomial | None = None, nonnegative: bool = False) -> Polynomial:
+    def quantity(
+        self, key: Any, *, square: Polynomial | None = None, nonnegative: bool = False, positive: bool = False
+    ) -> Polynomial:
         """The generator that stands for `key`, made when it is first asked for."""
         if key not in self.known:
             index = len(self.known)
@@ -92,8 +102,10 @@ class _Algebra:
             self.known[key] = self.ring.gens()[index]
             if square is not None:
                 self.squares[index] = square
-            if nonnegative:
+            if nonnegative or positive:
                 self.nonnegative.add(index)
+            if positive:
+                self.positive.add(index)
         return self.known[key]
 
     def is_nonnegative(self, p: Polynomial) -> bool:
@@ -102,6 +114,16 @@ class _Algebra:
             coefficient > 0 and all(e % 2 == 0 or i in self.nonnegative for i, e in enumerate(powers))
             for powers, coefficient in p.terms()
         )
+
+    def take_as_nonnegative(self, expression: Any) -> None:
+        """Know an expression to be at least zero."""
+        p, q = self.read(expression)
+        if q == self.one and p:
+            self.taken.add(str(self.scaled(p)))
+
+    def scaled(self, p: Polynomial) -> Polynomial:
+        """A positive multiple that leads with 1 or -1."""
+        return p / abs(p.leading_coefficient())
 
     # -- arithmetic
 
@@ -190,6 +212,9 @@ class _Algebra:
             f = -f
         if self.is_nonnegative(f):
             return f
+        for signed in (f, -f) if self.taken else ():
+            if str(self.scaled(signed)) in self.taken:
+                return signed
         return self.quantity(("absolute", str(f)), square=self.times(f, f), nonnegative=True)
 
     def root(self, x: Fraction) -> Fraction:
@@ -221,7 +246,7 @@ class _Algebra:
             outside = outside * int(prime) ** (exponent // 2)
             if exponent % 2:
                 prime_itself = self.ring.constant(int(prime))
-                outside = outside * self.quantity(("root", str(prime)), square=prime_itself, nonnegative=True)
+                outside = outside * self.quantity(("root", str(prime)), square=prime_itself, positive=True)
         return outside
 
     # -- exponentials and angles
@@ -287,7 +312,7 @@ class _Algebra:
 
     def exponential_of(self, exponent: Exponent) -> Polynomial:
         terms, x = exponent
-        result = self.quantity(("exp", str(terms)), nonnegative=True)
+        result = self.quantity(("exp", str(terms)), positive=True)
         self.logarithms[str(result)] = x
         return result
 
@@ -349,7 +374,7 @@ class _Algebra:
         if e.is_Symbol:
             if not e.is_extended_real:
                 raise Undecided(f"the symbol {e} is not known to be real")
-            return self.quantity(e, nonnegative=bool(e.is_nonnegative)), self.one
+            return self.quantity(e, nonnegative=bool(e.is_nonnegative), positive=bool(e.is_positive)), self.one
         if e.is_Add:
             return self.add([self.read(part, opaque) for part in e.args])
         if e.is_Mul:

@@ -1,7 +1,8 @@
 """Proofs at small sizes: by Z3 where a claim is polynomial with absolute values and maxima, by algebra for identities.
 
-A proof says that no instance of those sizes violates the claim, over all real numbers. It is reported beside the
-verdict of a search and never in its place: the sizes are small, and other sizes may behave otherwise.
+A proof says that every instance of those sizes at which the hypotheses hold has both sides and does not violate the
+claim, over all real numbers. It is reported beside the verdict of a search and never in its place: the sizes are small,
+and other sizes may behave otherwise.
 """
 
 from __future__ import annotations
@@ -9,54 +10,30 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import singledispatch
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
-from flint import fmpq
 
 from resstream import domains
-from resstream.arithmetic import FLOAT64, Array, to_fraction, total, where
-from resstream.arithmetic.entries import NoValue
-from resstream.arithmetic.solver import Condition, Formula, Polynomial, SolverEntry
-from resstream.claim import Batch, Claim, Comparison, Instance
-from resstream.domains import Domain, Options, Sizes
-from resstream.errors import ArithmeticLimit, DomainError, NotExpressible
-from resstream.falsify import judge
+from resstream.arithmetic import FLOAT64
+from resstream.arithmetic.obligations import Obligation
+from resstream.arithmetic.solver import Condition, Formula
+from resstream.arithmetic.unknowns import cases
+from resstream.claim import Batch, Claim
+from resstream.domains import Options, Sizes
+from resstream.errors import NotExpressible
+from resstream.prove.answer import INEXPRESSIBLE, MODEL, PROVED, UNDECIDED, Answer
 from resstream.prove.identity import prove_identity
-from resstream.reference.norms import Norm as NormValue
+from resstream.prove.obligations import certain, opposite, wording
+from resstream.prove.statement import Conjunction, Statement, met, state
 
 LARGEST = 3
 """Sizes up to which proofs are tried; one size may be 4 where all others are at their least."""
 
 SECONDS_A_GOAL = 2.0
 """How long one goal (fixed sizes and options) may take."""
-
-PROVED, REFUTED, UNDECIDED, INEXPRESSIBLE = "proved", "refuted", "not decided", "not expressible"
-
-
-@dataclass(frozen=True)
-class Goal:
-    """A claim at fixed sizes and options, and what came of it.
-
-    outcome: "proved", "refuted" (by `counterexample`, judged exactly), "not decided" or "not expressible"; detail says
-    why, and method by what ("Z3" or "algebra").
-    """
-
-    sizes: Mapping[str, int]
-    options: str
-    outcome: str
-    detail: str = ""
-    method: str = "Z3"
-    seconds: float = 0.0
-    counterexample: Instance | None = None
-
-    def __str__(self) -> str:
-        sizes = ", ".join(f"{name}={size}" for name, size in self.sizes.items())
-        place = "; ".join(part for part in (sizes, self.options) if part)
-        reason = f" ({self.detail})" if self.detail else ""
-        return f"{self.outcome}{reason} at {place}" if place else f"{self.outcome}{reason}"
+READINGS = 12
+"""How often a claim is read before a proof of it is believed: it must answer the same every time."""
 
 
 # ---- the goals of a claim ---------------------------------------------------
@@ -67,35 +44,39 @@ def prove(
     seconds: float = 6.0,
     seconds_a_goal: float = SECONDS_A_GOAL,
     sizes: Sequence[Mapping[str, int]] | None = None,
-    progress: Callable[[Goal], None] = lambda _: None,
-) -> list[Goal]:
+    progress: Callable[[Answer], None] = lambda _: None,
+) -> list[Answer]:
     """Try to prove a claim at small sizes, smallest first, within a time limit.
 
-    Sizes larger than some at which nothing was decided are not tried, nor is anything after a refutation.
+    Sizes larger than some at which nothing was decided are not tried, nor is anything after a model.
     """
     end = time.monotonic() + seconds
-    goals: list[Goal] = []
+    goals: list[Answer] = []
     for chosen in small_sizes(claim) if sizes is None else sizes:
         by_algebra = _by_algebra(claim, chosen)
-        if by_algebra is not None:
+        if by_algebra is not None and by_algebra.proved:
+            by_algebra = _if_steady(claim, by_algebra)
             goals.append(by_algebra)
             progress(by_algebra)
             continue
-        for label, options in _options_at(claim, chosen):
+        for label, options in options_at(claim, chosen):
             left = end - time.monotonic()
             if left <= 0:
                 return goals
             if any(_hopeless(goal, chosen, label) for goal in goals):
                 continue
             goal = prove_at(claim, chosen, options, label, min(left, seconds_a_goal))
+            if goal.outcome == INEXPRESSIBLE and by_algebra is not None and by_algebra.outcome == UNDECIDED:
+                goal = replace(by_algebra, options=label, covered=goal.covered)
+            goal = _if_steady(claim, goal) if goal.proved else goal
             goals.append(goal)
             progress(goal)
-            if goal.outcome == REFUTED:
+            if goal.outcome == MODEL:
                 return goals
     return goals
 
 
-def _hopeless(goal: Goal, sizes: Mapping[str, int], label: str) -> bool:
+def _hopeless(goal: Answer, sizes: Mapping[str, int], label: str) -> bool:
     if goal.outcome not in (UNDECIDED, INEXPRESSIBLE):
         return False
     alike = goal.options == label or any(size == 1 for size in goal.sizes.values())
@@ -114,7 +95,7 @@ def small_sizes(claim: Claim) -> list[dict[str, int]]:
     return sorted(chosen, key=lambda sizes: (sum(sizes.values()), sorted(sizes.values())))
 
 
-def _options_at(claim: Claim, sizes: Sizes) -> Iterator[tuple[str, dict[str, str]]]:
+def options_at(claim: Claim, sizes: Sizes) -> Iterator[tuple[str, dict[str, str]]]:
     """The choices of options, each with a label. Of norms in one dimension, one stands for all."""
     values = claim.option_values()
     for name, domain in claim.over.items():
@@ -137,215 +118,121 @@ def _label(claim: Claim, name: str, value: str, sizes: Sizes) -> str:
     return f"{owner} {value}"
 
 
-def prove_at(claim: Claim, sizes: Sizes, options: Options, label: str, seconds: float) -> Goal:
-    """Try to prove a claim at fixed sizes and options."""
+def prove_at(claim: Claim, sizes: Sizes, options: Options, label: str, seconds: float) -> Answer:
+    """Try to prove a claim at fixed sizes and options, for every piece of its domains."""
+    start = time.monotonic()
+    end = start + seconds
+    answer = Answer(dict(sizes), PROVED, options=label, covered=covered(claim, sizes, options))
+    try:
+        for case in cases():
+            statement = state(claim, Formula(case), sizes, options)
+            found = _settle(claim, statement, answer, end)
+            answer = replace(found, pieces=answer.pieces + 1)
+            if not answer.proved:
+                break
+    except NotExpressible as limit:
+        answer = replace(answer, outcome=INEXPRESSIBLE, detail=str(limit))
+    seconds_used = time.monotonic() - start
+    late = answer.outcome == UNDECIDED and not answer.detail
+    return replace(answer, seconds=seconds_used, detail=f"in {seconds:.1f} s" if late else answer.detail)
+
+
+def _settle(claim: Claim, statement: Statement, answer: Answer, end: float) -> Answer:
+    """The answer for one piece: the violations have no model, and all that was noted is proved."""
+    from resstream.prove.models import candidate
     from resstream.prove.solve import settle  # Z3 is an extra, and takes time to import
 
-    start = time.monotonic()
-    goal = Goal(dict(sizes), label, UNDECIDED, f"in {seconds:.1f} s")
-    try:
-        statement = _state(claim, sizes, options)
-        proved, model = settle(statement.formula, statement.violations, start + seconds)
-        if model is not None:
-            raw = _instance(statement, model, sizes, options)
-            if raw is not None and _is_violated(claim, raw):
-                goal = replace(goal, outcome=REFUTED, detail="", counterexample=raw)
-            else:
-                goal = replace(goal, detail="the solver's model is no counterexample")
-        elif proved:
-            goal = replace(goal, outcome=PROVED, detail="")
-    except NotExpressible as limit:
-        goal = replace(goal, outcome=INEXPRESSIBLE, detail=str(limit))
-    return replace(goal, seconds=time.monotonic() - start)
+    sizes, options = answer.sizes, {name: values[0] for name, values in answer.covered.items()}
+    formula = statement.formula
+    owed = [met(obligation) for obligation in statement.obligations]
+    given = [met(obligation) for obligation in statement.given]
+    for assumed in statement.assumed:
+        known = [*formula.conditions, *assumed, *given, *owed]
+        for some in _grouped(statement.violations):
+            further, violations = some
+            proved, model = settle(formula.knowing([*known, *further]), violations, end)
+            if model is not None:
+                raw = candidate(claim, statement, model, sizes, options)
+                if raw is None:
+                    return replace(answer, outcome=UNDECIDED, detail="the solver's model is no counterexample")
+                return replace(answer, outcome=MODEL, model=raw)
+            if not proved:
+                return replace(answer, outcome=UNDECIDED)
+        for index, obligation in enumerate(statement.obligations):
+            before = [*formula.conditions[: obligation.known], *assumed, *given, *owed[:index]]
+            if not _is_met(formula.knowing(before), obligation, end):
+                return replace(answer, outcome=UNDECIDED, detail=wording(obligation))
+    return replace(answer, obligations=answer.obligations + len(owed))
+
+
+def _grouped(violations: Sequence[Conjunction]) -> Iterator[tuple[Conjunction, list[Condition]]]:
+    """What is to be refuted together: single conditions at once, each of several together for itself."""
+    single = [violation[0] for violation in violations if len(violation) == 1]
+    if single:
+        yield (), single
+    yield from ((violation[1:], [violation[0]]) for violation in violations if len(violation) > 1)
+
+
+def _is_met(formula: Formula, obligation: Obligation, end: float) -> bool:
+    """Whether what is known proves an obligation."""
+    from resstream.prove.solve import settle
+
+    polynomial = obligation.entry.polynomial
+    if certain(polynomial, obligation.kind, formula.conditions):
+        return True
+    proved, _ = settle(formula, [opposite(polynomial, obligation.kind)], end)
+    return proved
+
+
+def covered(claim: Claim, sizes: Sizes, options: Options) -> dict[str, tuple[str, ...]]:
+    """The values of the options that a goal speaks of: its own, and in one dimension those of every norm."""
+    values: dict[str, tuple[str, ...]] = {name: (value,) for name, value in options.items()}
+    for name, domain in claim.over.items():
+        if isinstance(domain, domains.Norm) and domains.size_of(domain.size, sizes) == 1:
+            values[f"{name}.kind"] = (
+                options[f"{name}.kind"],
+                *(k for k in domain.kinds if k != options[f"{name}.kind"]),
+            )
+            if options[f"{name}.basis"] == "changed":
+                values[f"{name}.basis"] = ("changed", "standard")
+    return values
+
+
+def _drawn(claim: Claim, sizes: Sizes) -> Batch:
+    """Two instances, at the first options."""
+    options = {name: values[0] for name, values in claim.option_values().items()}
+    rng = np.random.default_rng(0)
+    arrays = {name: part.draw(rng, 2) for name, part in claim.parts(sizes, options).items()}
+    return Batch(sizes, options, arrays, 2)
 
 
 def _is_identity(claim: Claim, sizes: Sizes) -> bool:
     """Whether the claim states equalities only, at some instance."""
-    options = {name: values[0] for name, values in claim.option_values().items()}
-    rng = np.random.default_rng(0)
-    arrays = {name: part.draw(rng, 2) for name, part in claim.parts(sizes, options).items()}
     with FLOAT64.working():
         try:
-            return all(r.is_equality for r in claim.conclude(claim.build(Batch(sizes, options, arrays, 2))))
+            return all(r.is_equality for r in claim.conclude(claim.build(_drawn(claim, sizes))))
         except Exception:  # what cannot be evaluated at these sizes is nothing to prove
             return False
 
 
-def _by_algebra(claim: Claim, sizes: Sizes) -> Goal | None:
-    start = time.monotonic()
-    if not _is_identity(claim, sizes) or not prove_identity(claim, sizes).proved:
-        return None
-    return Goal(dict(sizes), "", PROVED, method="algebra", seconds=time.monotonic() - start)
+def _if_steady(claim: Claim, answer: Answer) -> Answer:
+    """The answer, unless the claim answers differently when it is asked again: then nothing is proved."""
+    batch = _drawn(claim, answer.sizes)
+
+    def read() -> str:
+        try:
+            found = claim.assess(batch)
+        except Exception as failure:
+            return f"{type(failure).__name__}: {failure}"
+        return repr((found.met, found.missing, found.conclusion.slack, found.conclusion.scale))
+
+    if len({read() for _ in range(READINGS)}) == 1:
+        return answer
+    return replace(answer, outcome=UNDECIDED, detail="the claim answers differently when it is asked again")
 
 
-def _is_violated(claim: Claim, raw: Instance) -> bool:
-    try:
-        return judge.judge(claim, raw).outcome == judge.VIOLATED
-    except (ArithmeticLimit, DomainError, ZeroDivisionError):
-        return False
+def _by_algebra(claim: Claim, sizes: Sizes) -> Answer | None:
+    return prove_identity(claim, sizes) if _is_identity(claim, sizes) else None
 
 
-# ---- what is known of a domain's objects ------------------------------------
-
-
-@singledispatch
-def unknowns(domain: Domain, formula: Formula, sizes: Sizes, options: Options) -> tuple[Any, dict[str, Array] | None]:
-    """An unknown object of a domain, and the raw arrays that build it (None where they are not known)."""
-    raw = {}
-    for name, part in domain.parts(sizes, options).items():
-        if part.kind == "whole":
-            raw[name] = formula.fresh_whole(part.shape, part.low, part.high)
-        else:
-            raw[name] = formula.fresh(part.shape)
-    return domain.build(raw, options, sizes), raw
-
-
-def _own_raw(domain: Domain, formula: Formula, sizes: Sizes) -> tuple[Array, dict[str, Array]]:
-    """Unknown entries that are their own raw array."""
-    entries = formula.fresh(domain.parts(sizes, {})[""].shape)
-    return entries, {"": entries}
-
-
-@unknowns.register
-def _(domain: domains.NonNegative, formula: Formula, sizes: Sizes, options: Options) -> Any:
-    entries, raw = _own_raw(domain, formula, sizes)
-    formula.assume(entries, ">" if isinstance(domain, domains.Positive) else ">=")
-    return entries, raw
-
-
-@unknowns.register
-def _(domain: domains.NonZero, formula: Formula, sizes: Sizes, options: Options) -> Any:
-    entries, raw = _own_raw(domain, formula, sizes)
-    formula.assume(np.reshape(np.sum(entries * entries), (1,)), ">")
-    return entries, raw
-
-
-@unknowns.register
-def _(domain: domains.NonConstant, formula: Formula, sizes: Sizes, options: Options) -> Any:
-    entries, raw = _own_raw(domain, formula, sizes)
-    differences = entries[..., 1:] - entries[..., :1]
-    formula.assume(total(differences * differences), ">")
-    return entries, raw
-
-
-@unknowns.register
-def _(domain: domains.RowStochastic, formula: Formula, sizes: Sizes, options: Options) -> Any:
-    entries, raw = _own_raw(domain, formula, sizes)
-    if isinstance(domain, domains.Causal):
-        entries = where(np.tri(*entries.shape, dtype=bool), entries, 0)
-        raw = {"": entries}
-    formula.assume(entries, ">=")
-    formula.assume(total(entries) - 1, "==")
-    return entries, raw
-
-
-@unknowns.register
-def _(domain: domains.DoublyStochastic, formula: Formula, sizes: Sizes, options: Options) -> Any:
-    n = domains.size_of(domain.size, sizes)
-    entries = formula.fresh((n, n))
-    formula.assume(entries, ">=")
-    for axis in (-1, -2):
-        formula.assume(total(entries, axis) - 1, "==")
-    return entries, None
-
-
-@unknowns.register
-def _(domain: domains.Permutation, formula: Formula, sizes: Sizes, options: Options) -> Any:
-    n = domains.size_of(domain.size, sizes)
-    entries = formula.fresh_whole((n, n), 0, 1)
-    for axis in (-1, -2):
-        formula.assume(total(entries, axis) - 1, "==")
-    return entries, None
-
-
-@unknowns.register
-def _(domain: domains.Orthogonal, formula: Formula, sizes: Sizes, options: Options) -> Any:
-    d = domains.size_of(domain.size, sizes)
-    columns = d if domain.columns is None else domains.size_of(domain.columns, sizes)
-    entries = formula.fresh((d, columns))
-    formula.assume(entries.mT @ entries - np.eye(columns, dtype=int), "==")
-    return entries, None
-
-
-@unknowns.register
-def _(domain: domains.Norm, formula: Formula, sizes: Sizes, options: Options) -> Any:
-    if domains.size_of(domain.size, sizes) > 1 or options["basis"] == "standard":
-        parts = {name: formula.fresh(part.shape) for name, part in domain.parts(sizes, options).items()}
-        return domain.build(parts, options, sizes), parts
-    # In one dimension every norm is a positive multiple of the absolute value.
-    scale = formula.fresh((1, 1))
-    formula.assume(scale, ">")
-    return NormValue("linf", scale, 1 / scale), {"lower": 0 * scale, "upper": scale - 1}
-
-
-@unknowns.register
-def _(domain: domains.Stack, formula: Formula, sizes: Sizes, options: Options) -> Any:
-    layers = [unknowns(domain.inner, formula, sizes, options) for _ in range(domains.size_of(domain.length, sizes))]
-    raws = [raw for _, raw in layers]
-    known = [raw for raw in raws if raw is not None]
-    stacked = {name: np.stack([raw[name] for raw in known]) for name in (known[0] if known else {})}
-    return [layer for layer, _ in layers], stacked if len(known) == len(raws) else None
-
-
-# ---- the formula of a goal --------------------------------------------------
-
-
-@dataclass
-class _Statement:
-    """What is known, what would violate the claim, and the raw arrays in terms of the unknowns."""
-
-    formula: Formula
-    violations: list[Condition]
-    raw: Mapping[str, dict[str, Array] | None]
-
-
-def _state(claim: Claim, sizes: Sizes, options: Options) -> _Statement:
-    formula = Formula()
-    objects, raws = {}, {}
-    for name, domain in claim.over.items():
-        own = {key.rpartition(".")[2]: value for key, value in options.items() if key.rpartition(".")[0] == name}
-        objects[name], raws[name] = unknowns(domain, formula, sizes, own)
-    try:
-        for relation in claim.hypotheses(objects):
-            formula.conditions += [
-                Condition(difference, "==" if relation.is_equality else ">" if relation.is_strict else ">=")
-                for difference in _slacks(relation, formula)
-            ]
-        violations = []
-        for relation in claim.conclude(objects):
-            for difference in _slacks(relation, formula):
-                if relation.is_equality:
-                    violations += [Condition(difference, ">"), Condition(-difference, ">")]
-                else:
-                    violations.append(Condition(-difference, ">=" if relation.is_strict else ">"))
-    except NotExpressible:
-        raise
-    except Exception as failure:
-        # An algorithm of one number system only (a spectrum, sorting) meets entries that it does not know.
-        raise NotExpressible(f"{type(failure).__name__}: {failure}") from failure
-    return _Statement(formula, violations, raws)
-
-
-def _slacks(relation: Comparison, formula: Formula) -> Iterator[Polynomial]:
-    for lhs, rhs in relation.pairs(formula):
-        difference = rhs - lhs
-        if isinstance(difference, NoValue):
-            raise NotExpressible(difference.reason)
-        yield difference.polynomial
-
-
-def _instance(statement: _Statement, model: Mapping[int, fmpq], sizes: Sizes, options: Options) -> Instance | None:
-    """The raw instance of a model; None where a domain has not said how its objects are built."""
-    arrays = {}
-    for name, parts in statement.raw.items():
-        if parts is None:
-            return None
-        for part, entries in parts.items():
-            values = np.empty(entries.shape, dtype=object)
-            for index, entry in np.ndenumerate(entries):
-                polynomial = entry.polynomial if isinstance(entry, SolverEntry) else Polynomial({(): fmpq(entry)})
-                for unknown in polynomial.unknowns():
-                    polynomial = polynomial.substitute(unknown, Polynomial({(): model.get(unknown, fmpq(0))}))
-                values[index] = to_fraction(polynomial.known())
-            arrays[f"{name}.{part}" if part else name] = values
-    return Instance(dict(sizes), dict(options), arrays)
+__all__ = ["LARGEST", "SECONDS_A_GOAL", "covered", "options_at", "prove", "prove_at", "small_sizes"]

@@ -1,40 +1,30 @@
-"""Identities proved at small sizes: a claim is built from symbols, and the difference of its sides is shown to be zero.
+"""Identities proved at small sizes: a claim of symbols, where the difference of its sides is shown to be zero.
 
-A proof covers every instance of those sizes at which the symbols stand for what the raw arrays may hold: any real
-number, a positive number for a weight, each value of a whole number, each order of a permutation. What a domain
-makes of a special raw array (weights that are all zero mean a uniform row) is left to the search.
+A proof goes through every choice of the claim's options and every piece of its domains, and owes that all that is
+divided by is nonzero, and the like: from the conditions of the pieces and, for the conclusion, from the hypotheses.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from itertools import islice, permutations, product
-from math import prod
+import time
+from collections.abc import Iterator, Mapping
+from itertools import product
 from typing import Any
 
-import numpy as np
+from resstream.arithmetic import SYMBOLIC, NoValue
+from resstream.arithmetic.obligations import noting
+from resstream.arithmetic.unknowns import CASES, SymbolicUnknowns, cases
+from resstream.claim import Claim
+from resstream.errors import ClaimError, NotExpressible, ResstreamError, Undecided
+from resstream.prove.answer import INEXPRESSIBLE, PROVED, UNDECIDED, Answer
+from resstream.prove.statement import objects_of, pieces_of
+from resstream.relations import AtMost, Comparison, Differ, Equal, Every, Less, Relation
 
-from resstream.arithmetic import SYMBOLIC, Array
-from resstream.claim import Claim, Instance
-from resstream.domains import Part, Permutation
-from resstream.errors import ClaimError, Undecided
-
-VALUES = 16
-"""How many combinations of whole numbers a proof may go through."""
+Known = list[tuple[Any, str]]
 
 
-@dataclass(frozen=True)
-class Identity:
-    """What came of an attempt: proved for every choice of the claim's options, or not decided for the reason given."""
-
-    proved: bool
-    sizes: Mapping[str, int]
-    reason: str = ""
-
-    def __str__(self) -> str:
-        sizes = ", ".join(f"{name}={size}" for name, size in self.sizes.items()) or "its size"
-        return f"proved at {sizes}" if self.proved else f"not decided at {sizes}: {self.reason}"
+class _NotProved(Exception):
+    """Why an identity is not proved."""
 
 
 def small_sizes(claim: Claim) -> list[dict[str, int]]:
@@ -45,73 +35,109 @@ def small_sizes(claim: Claim) -> list[dict[str, int]]:
     return [twos] if twos == ones else [twos, ones]
 
 
-def prove_identity(claim: Claim, sizes: Mapping[str, int] | None = None) -> Identity:
+def prove_identity(claim: Claim, sizes: Mapping[str, int] | None = None) -> Answer:
     """Try to prove a claim that states equalities, at the sizes given or the first of `small_sizes` that can be done.
 
-    Nothing is assumed: a proof does not use the claim's hypotheses. The work is bounded, not the time, so the answer is
-    the same everywhere. Unknown or missing sizes raise ClaimError.
+    The hypotheses are used for what the conclusion divides by and the like, and for nothing else. The work is bounded,
+    not the time, so the answer is the same everywhere. Unknown or missing sizes raise ClaimError.
     """
     if sizes is not None and set(sizes) != set(claim.size_ranges()):
         raise ClaimError(f"claim {claim.id}: expected the sizes {sorted(claim.size_ranges())}, got {sorted(sizes)}")
     for chosen in small_sizes(claim) if sizes is None else [dict(sizes)]:
+        start = time.monotonic()
+        pieces = obligations = 0
+        outcome, detail = PROVED, ""
         try:
-            reason = _difference(claim, chosen)
-            return Identity(not reason, chosen, reason)
-        except Undecided as limit:
-            result = Identity(False, chosen, str(limit))
+            for owed in _proofs(claim, chosen):
+                pieces, obligations = pieces + 1, obligations + owed
+        except _NotProved as reason:
+            outcome, detail = UNDECIDED, str(reason)
+        except (NotExpressible, Undecided) as limit:
+            outcome, detail = INEXPRESSIBLE if isinstance(limit, NotExpressible) else UNDECIDED, str(limit)
         except Exception as error:  # a claim may compute what has no symbolic reading: sorting, eigenvalues
-            return Identity(False, chosen, f"no symbolic reading ({type(error).__name__}: {error})")
+            said = str(error) if isinstance(error, ResstreamError) else f"{type(error).__name__}: {error}"
+            outcome, detail = INEXPRESSIBLE, f"no symbolic reading: {said}"
+        seconds = time.monotonic() - start
+        result = Answer(chosen, outcome, detail, "algebra", pieces=pieces, obligations=obligations, seconds=seconds)
+        if result.proved or (outcome == UNDECIDED and detail.startswith("may ")):
+            return result
     return result
 
 
-def _difference(claim: Claim, sizes: Mapping[str, int]) -> str:
-    """Why the differences of the sides are not known to be zero for all options; empty if they are."""
+def _proofs(claim: Claim, sizes: Mapping[str, int]) -> Iterator[int]:
+    """The number of obligations of every piece, for each choice of options; _NotProved where one is not proved."""
     names = claim.option_values()
     for choice in product(*names.values()):
         options = dict(zip(names, choice, strict=True))
-        for raw in _symbolic_instances(claim, sizes, options):
-            for relation in claim.conclude(claim.build(raw, SYMBOLIC)):
-                if not relation.is_equality:
-                    return f"it states an inequality ({relation.shown})"
-                if not all(_same(lhs, rhs) for lhs, rhs in relation.pairs(SYMBOLIC)):
-                    which = "".join(f" for {option} {value}" for option, value in options.items())
-                    return "the difference of the sides does not simplify to zero" + which
-    return ""
+        for case in cases(CASES):
+            yield _prove(claim, SymbolicUnknowns(case), sizes, options)
 
 
-def _same(lhs: Any, rhs: Any) -> bool:
-    """Whether the difference is zero, or that of the squares of sides that cannot be negative."""
-    from resstream.prove.algebra import vanishes  # SymPy is imported only where an identity is asked for
+def _prove(claim: Claim, unknowns: SymbolicUnknowns, sizes: Mapping[str, int], options: Mapping[str, str]) -> int:
+    from resstream.prove.obligations import unproved, wording  # SymPy is imported only where it is asked for
 
-    lhs, rhs = (side.value for side in (lhs, rhs))
-    if vanishes(lhs - rhs):
-        return True
-    return bool(lhs.is_nonnegative and rhs.is_nonnegative) and vanishes(lhs * lhs - rhs * rhs)
-
-
-def _symbolic_instances(claim: Claim, sizes: Mapping[str, int], options: Mapping[str, str]) -> list[Instance]:
-    """Symbols for all raw numbers, but for whole numbers and orders, which take each of their values in turn."""
-    choices: dict[str, list[Array]] = {}
-    for name, part in claim.parts(sizes, options).items():
-        entries = int(np.prod(part.shape))
-        if isinstance(claim.over.get(name), Permutation):
-            values: Iterable[tuple[int, ...]] = permutations(range(entries))
-        elif part.kind == "whole":
-            values = product(range(part.low, part.high + 1), repeat=entries)
-        else:
-            choices[name] = [_symbols(name, part)]
+    with noting() as made:
+        pieces = pieces_of(claim, unknowns, sizes, options)
+    with noting() as asked:
+        relation = claim.conclude(objects_of(pieces))
+        for comparison in _equalities(relation):
+            if not all(_same(lhs, rhs, unknowns.known) for lhs, rhs in comparison.pairs(SYMBOLIC)):
+                which = "".join(f" for {option} {value}" for option, value in options.items())
+                raise _NotProved("the difference of the sides does not simplify to zero" + which)
+    for owed, known in ((made, unknowns.known), (asked, None)):
+        if not owed:
             continue
-        choices[name] = [np.reshape(value, part.shape) for value in islice(values, VALUES + 1)]
-    if prod(map(len, choices.values())) > VALUES:
-        raise Undecided(f"it has more than {VALUES} combinations of whole numbers")
-    return [Instance(sizes, options, dict(zip(choices, chosen, strict=True))) for chosen in product(*choices.values())]
+        failed = unproved(owed, [*unknowns.known, *_hypotheses(claim, pieces)] if known is None else known)
+        if failed is not None:
+            raise _NotProved(wording(failed))
+    return len(made) + len(asked)
 
 
-def _symbols(name: str, part: Part) -> Array:
-    import sympy
+def _equalities(relation: Relation) -> Iterator[Equal]:
+    """The comparisons of a statement that equalities hold, all of them."""
+    if isinstance(relation, Every):
+        for each in relation.relations:
+            yield from _equalities(each)
+    elif type(relation) is Equal:
+        yield relation
+    elif isinstance(relation, Comparison):
+        raise _NotProved(f"it states an inequality ({relation.shown})")
+    else:
+        raise NotExpressible(f"a relation of type {type(relation).__name__}")
 
-    kind = {"positive": True} if part.kind == "weight" else {"real": True}
-    out = np.empty(part.shape, dtype=object)
-    for index in np.ndindex(part.shape):
-        out[index] = sympy.Symbol(f"{name}_{''.join(map(str, index))}", **kind)
-    return out
+
+def _same(lhs: Any, rhs: Any, known: Known) -> bool:
+    """Whether the difference is zero, or that of the squares of sides that cannot be negative."""
+    from resstream.prove.algebra import vanishes
+
+    for side in (lhs, rhs):
+        if isinstance(side, NoValue):
+            raise _NotProved(f"a side has no value: {side.reason}")
+    lhs, rhs = (side.value for side in (lhs, rhs))
+    if vanishes(lhs - rhs, known=known):
+        return True
+    return bool(lhs.is_nonnegative and rhs.is_nonnegative) and vanishes(lhs * lhs - rhs * rhs, known=known)
+
+
+def _hypotheses(claim: Claim, pieces: Mapping[str, Any]) -> Known:
+    """What the hypotheses say, and that they have values: where one has none, an instance does not meet it.
+
+    Hypotheses without a symbolic reading, or with alternatives, say nothing here.
+    """
+    if not claim.assuming:
+        return []
+    kinds = {AtMost: ">=", Less: ">", Equal: "==", Differ: "!="}
+    try:
+        with noting() as given:
+            relation = claim.hypotheses(objects_of(pieces))
+            known: Known = []
+            for each in relation.relations if isinstance(relation, Every) else (relation,):
+                if type(each) in kinds:
+                    assert isinstance(each, Comparison)
+                    known += [((rhs - lhs).value, kinds[type(each)]) for lhs, rhs in each.pairs(SYMBOLIC)]
+    except Exception:
+        return []
+    return known + [(obligation.entry.value, obligation.kind) for obligation in given]
+
+
+__all__ = ["prove_identity", "small_sizes"]

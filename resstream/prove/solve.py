@@ -19,10 +19,16 @@ from flint import fmpq
 from resstream.arithmetic.solver import Choice, Condition, Formula, Polynomial, variable
 
 QUICK = 0.5
-"""Seconds for the first attempt at a whole goal."""
+"""Seconds for the first attempt at a whole goal, or a sixteenth of the time that there is, if that is more."""
 
 GLANCE = 0.4
 """Seconds for one case before it is split further."""
+
+LONG = 60.0
+"""Seconds that work is cut off at where its amount is what bounds it."""
+
+WORK = 2_000_000
+"""Steps of Z3 for one obligation of an identity, about a second's worth."""
 
 Model = dict[int, fmpq]
 
@@ -33,12 +39,14 @@ def settle(formula: Formula, violations: Sequence[Condition], end: float) -> tup
     `end` is the time of `time.monotonic()` at which to give up. Values of a model that are irrational are rounded.
     """
     violations = [v for v in violations if not (v.kind == ">" and v.polynomial.known() == 0)]
-    answer, model = _whole(formula, violations, min(QUICK, end - time.monotonic()))
+    left = end - time.monotonic()
+    answer, model = _whole(formula, violations, min(max(QUICK, left / 16), left))
     if answer != "unknown":
         return answer == "unsat", model
     settled: set[Any] = set()
     for case in _cases(formula, violations):
-        if not _has_no_model(_relevant(case), settled, end):
+        case = _relevant(case)
+        if _has_a_model(case, end) or not _has_no_model(case, settled, end):
             # The last resort of a whole goal is all the time that is left.
             answer, model = _whole(formula, violations, end - time.monotonic())
             return answer == "unsat", model
@@ -68,7 +76,7 @@ def _whole(formula: Formula, violations: Sequence[Condition], seconds: float) ->
     """Ask for a model of everything that is known and of some violation."""
     if seconds <= 0:
         return "unknown", None
-    unknowns = {u: z3.ToReal(z3.Int(f"k{u}")) if u in formula.whole else z3.Real(f"x{u}") for u in formula.made_of}
+    unknowns = {u: z3.ToReal(z3.Int(f"k{u}")) if u in formula.integral else z3.Real(f"x{u}") for u in formula.made_of}
     solver = z3.Solver()
     solver.set("timeout", max(1, int(1000 * seconds)))
     solver.add(*(_condition(condition, unknowns) for condition in formula.conditions))
@@ -92,15 +100,29 @@ def _rational(value: Any) -> fmpq:
     return fmpq(fraction.numerator, fraction.denominator)
 
 
-def _conjunction(conditions: Sequence[Condition], seconds: float) -> bool:
+def has_no_model(conditions: Sequence[Condition], work: int = WORK) -> bool:
+    """Whether some conditions on reals are certain to have no model, within a bound on the work and not on the time."""
+    return _conjunction(conditions, LONG, work)
+
+
+def _conjunction(conditions: Sequence[Condition], seconds: float, work: int = 0) -> bool:
     """Whether some conditions are certain to have no model."""
     names = {u for condition in conditions for u in condition.polynomial.unknowns()}
     unknowns = {u: z3.Real(f"x{u}") for u in names}
     steps = ("simplify", "solve-eqs", "purify-arith", "tseitin-cnf", "nlsat")
     solver = z3.Then(*steps).solver()
     solver.set("timeout", max(1, int(1000 * seconds)))
+    solver.set("rlimit", work)
     solver.add(*(_condition(condition, unknowns) for condition in conditions))
     return str(solver.check()) == "unsat"
+
+
+def _has_a_model(case: _Case, end: float) -> bool:
+    """Whether a case as a whole is seen to have a model, so that there is no use in splitting it."""
+    formula = Formula().knowing([*case.conditions, *case.below()])
+    formula.made_of = dict(case.made_of)
+    formula.choices = {choice.unknown: choice for choice in case.choices if choice.whole}
+    return _whole(formula, [case.violation], min(GLANCE, end - time.monotonic()))[0] == "sat"
 
 
 # ---- cases ------------------------------------------------------------------

@@ -69,6 +69,25 @@ def causal_mask(n: int) -> Array:
     return np.tri(require_whole("n", n, 1, LONGEST), dtype=bool)
 
 
+def banded_mask(n: int, reach: int) -> Array:
+    """Booleans (n, n), True where |i - j| <= reach."""
+    places = np.arange(require_whole("n", n, 1, LONGEST))
+    return np.abs(places[:, None] - places) <= require_whole("reach", reach, 0, LONGEST)
+
+
+def sliding_window_mask(n: int, window: int) -> Array:
+    """Booleans (n, n), True where 0 <= i - j < window: query i may look at itself and at window - 1 keys before it."""
+    places = np.arange(require_whole("n", n, 1, LONGEST))
+    behind = places[:, None] - places
+    return (behind >= 0) & (behind < require_whole("window", window, 1, LONGEST))
+
+
+def block_mask(n: int, block: int) -> Array:
+    """Booleans (n, n), True where i and j lie in the same block of the given size (the last one may be smaller)."""
+    blocks = np.arange(require_whole("n", n, 1, LONGEST)) // require_whole("block", block, 1, LONGEST)
+    return blocks[:, None] == blocks
+
+
 @in_range
 def attention_scores(Q: Array, K: Array) -> Array:
     """Scaled dot products: queries (..., n, h) and keys (..., m, h) -> (..., n, m)."""

@@ -7,8 +7,9 @@ from resstream.arithmetic import exact, largest_entry, smallest_entry, square, t
 from resstream.claim import at_least, at_most, claim, equal, every, less_than
 from resstream.claims import contraction
 from resstream.domains import Matrix, Norm, RowStochastic
-from resstream.falsify import judge
+from resstream.falsify.certify import Certificate, certify
 from resstream.prove import goals as prove
+from resstream.prove.answer import MODEL, PROVED
 from resstream.reference import L1, diameter, dobrushin, softmax
 
 PATIENT = 60.0  # seconds for what takes about two: a busy machine is no failure
@@ -36,8 +37,8 @@ def contraction_by(factor):
 @pytest.mark.parametrize("n", [2, 3])
 def test_a_bound_a_little_too_small_is_refuted_by_a_model_that_exact_arithmetic_confirms(n):
     found = goal(contraction_by(exact(999, 1000)), {"n": n})
-    assert found.outcome == prove.REFUTED
-    assert judge.judge(contraction_by(exact(999, 1000)), found.counterexample).outcome == judge.VIOLATED
+    assert found.outcome == MODEL
+    assert isinstance(certify(contraction_by(exact(999, 1000)), found.model), Certificate)
 
 
 def test_a_claim_that_first_fails_at_three_is_proved_at_two_only():
@@ -45,13 +46,13 @@ def test_a_claim_that_first_fails_at_three_is_proved_at_two_only():
     def trial(A, X):
         return equal(diameter(A @ X), dobrushin(A) * diameter(X))
 
-    assert [g.outcome for g in prove.prove(trial, PATIENT, PATIENT, sizes=[{"n": 2}])] == [prove.PROVED]
-    assert goal(trial, {"n": 3}).outcome == prove.REFUTED
+    assert [g.outcome for g in prove.prove(trial, PATIENT, PATIENT, sizes=[{"n": 2}])] == [PROVED]
+    assert goal(trial, {"n": 3}).outcome == MODEL
 
 
 def test_an_identity_is_proved_by_algebra():
     found = goal(contraction.dobrushin_two_forms, {"n": 2, "m": 3})
-    assert (found.outcome, found.method) == (prove.PROVED, "algebra")
+    assert (found.outcome, found.method) == (PROVED, "algebra")
 
 
 def test_an_exponential_cannot_be_said():
@@ -66,8 +67,8 @@ def test_hypotheses_are_used():
     over = {"X": Matrix("n", "n")}
     with_it = claim("trial", over=over, assuming=[positive])(lambda X: at_least(total_entry(X @ X), 4))
     without = claim("trial", over=over)(lambda X: at_least(total_entry(X @ X), 4))
-    assert goal(with_it, {"n": 2}).outcome == prove.PROVED
-    assert goal(without, {"n": 2}).outcome == prove.REFUTED
+    assert goal(with_it, {"n": 2}).outcome == PROVED
+    assert goal(without, {"n": 2}).outcome == MODEL
 
 
 def test_nothing_larger_is_tried_after_what_was_not_decided():
@@ -140,10 +141,9 @@ def test_of_every_domain_what_is_true_is_proved_and_what_is_false_is_not(name):
     domain, true, false = STATEMENTS[name]
     statements = [claim("trial", over={"x": domain})(statement) for statement in (true, false)]
     sizes = dict.fromkeys(statements[0].size_ranges(), 2)
-    outcomes = [goal(statement, sizes).outcome for statement in statements]
-    # Where a domain's raw numbers are not known, a model is no certified counterexample.
-    unmapped = name in ("DoublyStochastic", "Permutation", "Orthogonal")
-    assert outcomes == [prove.PROVED, prove.UNDECIDED if unmapped else prove.REFUTED]
+    proof, model = (goal(statement, sizes) for statement in statements)
+    assert (proof.outcome, model.outcome) == (PROVED, MODEL)
+    assert isinstance(certify(statements[1], model.model), Certificate)
 
 
 def test_a_norm_in_one_dimension_is_a_multiple_of_the_absolute_value():
@@ -151,7 +151,7 @@ def test_a_norm_in_one_dimension_is_a_multiple_of_the_absolute_value():
     def trial(X, norm):
         return at_most(diameter(X, norm), diameter(X))
 
-    assert goal(trial, {"n": 2, "d": 1}).outcome == prove.REFUTED  # norms twice as large exist
+    assert goal(trial, {"n": 2, "d": 1}).outcome == MODEL  # norms twice as large exist
 
 
 def test_a_norm_that_may_not_be_scaled_is_not_called_any_norm():
@@ -162,5 +162,5 @@ def test_a_norm_that_may_not_be_scaled_is_not_called_any_norm():
     def labels(**sizes):
         return [(g.outcome, g.options) for g in prove.prove(trial, PATIENT, PATIENT, sizes=[sizes])]
 
-    assert labels(n=2, d=1) == [(prove.PROVED, "")]
-    assert labels(n=2, d=2) == [(prove.PROVED, f"norm {kind}") for kind in ("linf", "l1", "l2")]
+    assert labels(n=2, d=1) == [(PROVED, "")]
+    assert labels(n=2, d=2) == [(PROVED, f"norm {kind}") for kind in ("linf", "l1", "l2")]

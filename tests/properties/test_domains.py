@@ -48,8 +48,8 @@ def trivial():
 
 
 def claim_over(domain):
-    named = Claim("trial", {"x": domain}, trivial).size_ranges()
-    return Claim("trial", {"x": domain}, trivial, sizes={name: range(SIZES[name], SIZES[name] + 1) for name in named})
+    sizes = {name: range(SIZES[name], SIZES[name] + 1) for name in domain.size_names()}
+    return Claim("trial", {"x": domain}, trivial, sizes=sizes)
 
 
 def sums_to_one(x):

@@ -1,13 +1,24 @@
 """Claims modified as text: what the expressions mean, and that everything but arithmetic is refused, with its place."""
 
 import re
+from fractions import Fraction
 
 import numpy as np
 import pytest
 
 from resstream import claims
 from resstream.arithmetic import RATIONAL
-from resstream.domains import Causal, Matrix, Norm, Stack
+from resstream.domains import (
+    Causal,
+    Given,
+    Matrix,
+    Norm,
+    Product,
+    RowStochastic,
+    Scalar,
+    Stack,
+    SymmetricWithSpectrum,
+)
 from resstream.errors import ClaimError, DomainError
 from resstream.falsify import falsify, vary
 from resstream.falsify.expressions import ExpressionError, side
@@ -130,6 +141,17 @@ def test_domains_are_read_from_text():
     assert parse_domain("Matrix(n, 3)") == Matrix("n", 3)
     assert parse_domain("Norm(d, kinds=('l1', 'l2'), bases=False)") == Norm("d", ("l1", "l2"), False)
     assert parse_domain("Stack(L, Matrix(d, d))") == Stack("L", Matrix("d", "d"))
+    assert parse_domain("Scalar(-0.1, 1/3)") == Scalar(Fraction(-1, 10), Fraction(1, 3))
+    assert parse_domain("Given([1, 1/2], [0, 3])") == Given([1, Fraction(1, 2)], [0, 3])
+    assert parse_domain("Product(Simplex(n), Vector(d))") == Product(RowStochastic(1, "n"), Matrix(1, "d"))
+    assert parse_domain("SymmetricWithSpectrum((2, 0.5))") == SymmetricWithSpectrum((2, Fraction(1, 2)))
+
+
+def test_a_size_that_nothing_declares_is_refused(contraction):
+    with pytest.raises(ClaimError, match=r"size 'm' is none of the claim's \(d, n\): give its range with sizes, m=1:6"):
+        vary(contraction, over={"A": "RowStochastic(m)"})
+    with pytest.raises(ClaimError, match=r"norm.basis: expected"):
+        vary(contraction, over={"norm": "Norm(n)"})
 
 
 @pytest.mark.parametrize(
@@ -137,13 +159,28 @@ def test_domains_are_read_from_text():
     [
         ("Causal", "expected a domain such as Causal(n)"),
         ("Causl(n)", "unknown domain 'Causl'"),
-        ("Causal(n, n, n)", "arguments"),
-        ("Matrix(n, [d])", "expected a size, a whole number"),
-        ("Matrix(n, d.e)", "expected a size, a whole number"),
+        ("Causal(n, n, n)", "Causal: too many positional arguments"),
+        ("Matrix(n, [d])", "Matrix: columns: expected a name"),
+        ("Matrix(n, d.e)", "expected a size, a number"),
         ("__import__('os')", "unknown domain '__import__'"),
-        ("Matrix(*n)", "expected a size, a whole number"),
+        ("Matrix(*n)", "expected a size, a number"),
         ("Matrix(**n)", "expected no **"),
-        ("Whole(0, 99999999999)", "expected a number of at most 10^9"),
+        ("Whole(0, 99999999999999999999)", "expected a number of at most 10^18"),
+        ("Whole(0, 999999999999999999)", "Whole: high: expected a whole number from -2^53 to 2^53"),
+        ("Whole(5, 2)", "Whole: low, high: expected the smaller end first, got 5 and 2"),
+        ("Scalar(1/0)", "division by zero"),
+        ("Scalar(0.1, 0)", "Scalar: low, high: expected the smaller end first, got 1/10 and 0"),
+        ("Scalar(1e99999)", "at most 2000 digits"),
+        ("Scalar(None, 'a')", "Scalar: high: expected a whole number or a fraction"),
+        ("Causal(0)", "Causal: rows: expected a name such as 'n' or a whole number of at least 1, got 0"),
+        ("Causal(True)", "Causal: rows: expected a name"),
+        ("Causal('n d')", "Causal: rows: expected a name"),
+        ("Stack(L, 3)", "Stack: inner: expected a domain"),
+        ("Norm(d, kinds=())", "Norm: kinds: expected a tuple"),
+        ("Norm(d, kinds=5)", "Norm: kinds: expected a tuple"),
+        ("Orthogonal(2, 3)", "no 3 columns of height 2 are orthonormal"),
+        ("Given([[1, 2], [3]])", "rows of equal length"),
+        ("Transformed(Causal(n), abs)", "takes a function: state such a claim in a file"),
     ],
 )
 def test_what_is_no_domain_is_refused(text, message):
@@ -161,7 +198,7 @@ def test_ranges_are_inclusive_and_checked(contraction):
         vary(contraction, sizes={"n": "999"})
     with pytest.raises(ClaimError, match="sizes='k'"):
         vary(contraction, sizes={"k": "2"})
-    with pytest.raises(ClaimError, match="raw numbers, expected at most 100000"):
+    with pytest.raises(ClaimError, match=r"raw numbers .*expected at most"):
         vary(contraction, over={"X": "Matrix(n, 1000000)"})
     with pytest.raises(ClaimError, match="over='B'"):
         vary(contraction, over={"B": "Causal(n)"})

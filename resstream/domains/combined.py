@@ -1,0 +1,247 @@
+"""Domains made of others: several objects of one domain, one of each, a finite table, the image under a function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from resstream.arithmetic import Array, Exact, constant, to_fraction
+from resstream.arithmetic.unknowns import Unknowns
+from resstream.domains.base import (
+    COUNT,
+    Domain,
+    Options,
+    Part,
+    Parts,
+    Size,
+    Sizes,
+    entries,
+    require_domain,
+    size_of,
+)
+from resstream.domains.pieces import Piece, Value, fractions, raw_values
+from resstream.errors import DomainError
+
+
+@dataclass(frozen=True)
+class Stack(Domain):
+    """Lists of `length` objects of one domain, one for each layer (or head)."""
+
+    length: Size = field(metadata=COUNT)
+    inner: Domain
+
+    def options(self) -> dict[str, tuple[str, ...]]:
+        return self.inner.options()
+
+    def parts(self, sizes: Sizes, options: Options) -> dict[str, Part]:
+        length = size_of(self.length, sizes)
+        return {name: part.stacked(length) for name, part in self.inner.parts(sizes, options).items()}
+
+    def build(self, raw: Parts, options: Options, sizes: Sizes) -> Any:
+        depth = {name: len(part.shape) for name, part in self.parts(sizes, options).items()}
+        return [
+            self.inner.build({name: np.take(raw[name], k, axis=-depth[name]) for name in raw}, options, sizes)
+            for k in range(size_of(self.length, sizes))
+        ]
+
+    def piece(self, unknowns: Unknowns, sizes: Sizes, options: Options) -> Piece:
+        pieces = [self.inner.own_piece(unknowns, sizes, options) for _ in range(size_of(self.length, sizes))]
+
+        def raw(value: Value) -> Parts:
+            found = [raw_values(piece, value) for piece in pieces]
+            return {name: np.stack([each[name] for each in found]) for name in found[0]}
+
+        if not pieces:
+            parts = self.parts(sizes, options)
+            return Piece([], {name: fractions(np.zeros(part.shape)) for name, part in parts.items()})
+        return Piece([piece.object for piece in pieces], None if any(piece.raw is None for piece in pieces) else raw)
+
+    def contains(self, value: Any, sizes: Sizes) -> bool:
+        right = isinstance(value, list) and len(value) == size_of(self.length, sizes)
+        return right and all(self.inner.contains(one, sizes) for one in value)
+
+    def wider(self) -> Domain | None:
+        inner = self.inner.wider()
+        return None if inner is None else Stack(self.length, inner)
+
+
+@dataclass(frozen=True, init=False)
+class Product(Domain):
+    """Tuples of one object of each of the domains given: Product(Simplex("n"), Matrix("n", "d"))."""
+
+    factors: tuple[Domain, ...]
+
+    def __init__(self, *factors: Domain) -> None:
+        object.__setattr__(self, "factors", factors)
+        self.__post_init__()
+
+    def __post_init__(self) -> None:
+        if not self.factors:
+            raise DomainError("Product: factors: expected at least one domain, got none")
+        for place, factor in enumerate(self.factors):
+            require_domain(f"Product: factor {place}", factor)
+        super().__post_init__()
+
+    def options(self) -> dict[str, tuple[str, ...]]:
+        return {
+            f"{place}.{name}": values
+            for place, factor in enumerate(self.factors)
+            for name, values in factor.options().items()
+        }
+
+    def parts(self, sizes: Sizes, options: Options) -> dict[str, Part]:
+        return {
+            f"{place}.{name}" if name else str(place): part
+            for place, factor in enumerate(self.factors)
+            for name, part in factor.parts(sizes, _of(place, options)).items()
+        }
+
+    def build(self, raw: Parts, options: Options, sizes: Sizes) -> Any:
+        return tuple(
+            factor.build(_of(place, raw), _of(place, options), sizes) for place, factor in enumerate(self.factors)
+        )
+
+    def piece(self, unknowns: Unknowns, sizes: Sizes, options: Options) -> Piece:
+        pieces = [f.own_piece(unknowns, sizes, _of(place, options)) for place, f in enumerate(self.factors)]
+
+        def raw(value: Value) -> Parts:
+            return {
+                f"{place}.{name}" if name else str(place): values
+                for place, piece in enumerate(pieces)
+                for name, values in raw_values(piece, value).items()
+            }
+
+        return Piece(tuple(piece.object for piece in pieces), None if any(p.raw is None for p in pieces) else raw)
+
+    def contains(self, value: Any, sizes: Sizes) -> bool:
+        right = isinstance(value, tuple) and len(value) == len(self.factors)
+        return right and all(factor.contains(one, sizes) for factor, one in zip(self.factors, value, strict=True))
+
+    def __str__(self) -> str:
+        return f"Product({', '.join(map(str, self.factors))})"
+
+
+def _of(place: int, named: Any) -> dict[str, Any]:
+    """What belongs to one factor, by its own names."""
+    own = str(place)
+    return {name[len(own) + 1 :]: value for name, value in named.items() if name == own or name.startswith(own + ".")}
+
+
+@dataclass(frozen=True, init=False)
+class Given(Domain):
+    """A finite table of numbers or matrices (..., n, d) of one shape, each member given: Given(0, exact(1, 3), 1).
+
+    Entries are whole numbers, fractions, `exact(1, 3)`, or floats that are meant as the exact numbers that they are.
+    """
+
+    tables: tuple[Any, ...]
+
+    def __init__(self, *tables: Any) -> None:
+        if not tables:
+            raise DomainError("Given: expected at least one number or matrix, got none")
+        object.__setattr__(self, "tables", tuple(_table(place, table) for place, table in enumerate(tables)))
+        shapes = {(len(table), len(table[0])) for table in self.tables}
+        if len(shapes) > 1:
+            raise DomainError(f"Given: expected members of one shape, got {sorted(shapes)}")
+        self.__post_init__()
+
+    def _values(self) -> Array:
+        return np.array(self.tables, dtype=object)
+
+    def parts(self, sizes: Sizes, options: Options) -> dict[str, Part]:
+        return {"": Part((1, 1), "whole", 0, len(self.tables) - 1)}
+
+    def build(self, raw: Parts, options: Options, sizes: Sizes) -> Any:
+        number = raw[""]
+        place = np.argmax(number == np.arange(len(self.tables)), axis=-1)[..., 0]
+        if number.dtype != object:
+            return self._values().astype(float)[place]
+        chosen = np.empty((*np.shape(place), *self._values().shape[1:]), dtype=object)
+        for index, value in np.ndenumerate(self._values()[place]):
+            chosen[index] = constant(value, number)
+        return chosen
+
+    def piece(self, unknowns: Unknowns, sizes: Sizes, options: Options) -> Piece:
+        place = unknowns.among(range(len(self.tables)))
+        return Piece(self._values()[place] * unknowns.one(), lambda _: {"": fractions([[place]])})
+
+    def contains(self, value: Any, sizes: Sizes) -> bool:
+        x = entries(value, self._values().shape[1:])
+        return x is not None and any(
+            all(entry == constant(known, x) for entry, known in zip(x.flat, table.flat, strict=True))
+            for table in self._values()
+        )
+
+    def __str__(self) -> str:
+        return f"Given({', '.join(_shown(table) for table in self.tables)})"
+
+
+def _table(place: int, table: Any) -> tuple[tuple[Fraction, ...], ...]:
+    """A number, a row or a matrix as rows of fractions."""
+    if isinstance(table, np.ndarray):
+        table = table.tolist()
+    rows = table if isinstance(table, (list, tuple)) else [table]
+    rows = rows if all(isinstance(row, (list, tuple)) for row in rows) else [rows]
+    try:
+        exact_rows = tuple(tuple(_fraction(entry) for entry in row) for row in rows)
+    except (DomainError, TypeError) as failure:
+        raise DomainError(f"Given: member {place}: {failure}") from None
+    if not exact_rows or not exact_rows[0] or len({len(row) for row in exact_rows}) > 1:
+        raise DomainError(f"Given: member {place}: expected a number, or rows of equal length, got {table!r:.60}")
+    return exact_rows
+
+
+def _fraction(entry: Any) -> Fraction:
+    if isinstance(entry, bool):
+        raise DomainError("expected numbers, got a boolean")
+    return entry.value if isinstance(entry, Exact) else to_fraction(entry)
+
+
+def _shown(table: tuple[tuple[Fraction, ...], ...]) -> str:
+    if len(table) == len(table[0]) == 1:
+        return str(table[0][0])
+    return f"[{', '.join('[' + ', '.join(map(str, row)) + ']' for row in table)}]"
+
+
+@dataclass(frozen=True)
+class Transformed(Domain):
+    """The images of a domain's objects under a function, which is written with `resstream.arithmetic` like a claim.
+
+    `member`: whether one value is such an image, exactly; without it membership is not known.
+    """
+
+    inner: Domain
+    function: Callable[[Any], Any]
+    member: Callable[[Any], bool] | None = None
+
+    def __post_init__(self) -> None:
+        if not callable(self.function):
+            raise DomainError(f"Transformed: function: expected a function, got {self.function!r:.40}")
+        if self.member is not None and not callable(self.member):
+            raise DomainError(f"Transformed: member: expected a function or None, got {self.member!r:.40}")
+        super().__post_init__()
+
+    def options(self) -> dict[str, tuple[str, ...]]:
+        return self.inner.options()
+
+    def parts(self, sizes: Sizes, options: Options) -> dict[str, Part]:
+        return self.inner.parts(sizes, options)
+
+    def build(self, raw: Parts, options: Options, sizes: Sizes) -> Any:
+        return self.function(self.inner.build(raw, options, sizes))
+
+    def piece(self, unknowns: Unknowns, sizes: Sizes, options: Options) -> Piece:
+        inner = self.inner.own_piece(unknowns, sizes, options)
+        return Piece(self.function(inner.object), inner.raw)
+
+    def contains(self, value: Any, sizes: Sizes) -> bool:
+        if self.member is None:
+            return super().contains(value, sizes)
+        return bool(self.member(value))
+
+    def __str__(self) -> str:
+        return f"Transformed({self.inner}, {getattr(self.function, '__name__', repr(self.function))})"
