@@ -174,7 +174,7 @@ def _certify_again(claim: Claim, tally: Tally) -> None:
     try:
         again = certify(claim, tally.violating)
     except ClaimFault as failure:
-        tally.error, tally.faulty = str(failure), tally.violating
+        tally.error, tally.faulty = _fault(claim, failure), tally.violating
         return
     if isinstance(again, Certificate):
         tally.certificate = again
@@ -196,6 +196,11 @@ def _settled(claim: Claim) -> Claim:
     return known[1]
 
 
+def _fault(claim: Claim, failure: Exception) -> str:
+    """What is said of a failure: it names the claim."""
+    return str(failure) if claim.id in str(failure) else f"claim {claim.id}: {failure}"
+
+
 class _Finished(Exception):
     """A chunk has found what ends it."""
 
@@ -208,7 +213,7 @@ def run_chunk(claim: Claim, chunk: Chunk, seed: int) -> Tally:
     try:
         claim = _settled(claim)
     except ClaimFault as failure:
-        return Tally(error=str(failure))
+        return Tally(error=_fault(claim, failure))
     words = [seed, *claim.seed_words(), *chunk.engine.encode(), chunk.number]
     rng = np.random.default_rng(words)
     lots = np.random.default_rng([*words, 1])  # so that what is judged has no say in what is drawn
@@ -388,7 +393,7 @@ def _judge_one(claim: Claim, raw: Instance, margin: float, tally: Tally) -> None
         if not isinstance(failure, ClaimFault):
             raise
         tally.judged += 1
-        tally.error, tally.faulty = str(failure), raw
+        tally.error, tally.faulty = _fault(claim, failure), raw
         return
     tally.count(raw, answer, margin)
 
@@ -405,7 +410,7 @@ def _examine_halves(
         tally.evaluations += 1
         tally.faults += 1
         if not isinstance(failure, _FLOAT_FAULTS):
-            tally.error, tally.faulty = str(failure), raw.at(0)
+            tally.error, tally.faulty = _fault(claim, failure), raw.at(0)
         elif tally.faults <= FAULTS:
             tally.accepted += 1
             _judge_one(claim, raw.at(0), float("nan"), tally)

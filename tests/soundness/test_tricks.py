@@ -71,7 +71,7 @@ def test_what_cannot_be_judged_is_an_error_that_names_the_claim(kind, said):
     compared = 0
     for name, verdict in said.items():
         if TRICKS[name][0] == kind and verdict.status == "error":
-            assert name in verdict.tally.error or "of a relation" in verdict.tally.error
+            assert name in verdict.tally.error
             compared += 1
     assert compared >= 4
 
