@@ -274,11 +274,11 @@ def where(condition: Array, x: Any, y: Any) -> Array:
     """Entries of x where the boolean array holds, of y elsewhere (broadcast; numbers become entries).
 
     Both sides are computed everywhere; of a side that is not chosen no value is asked, so `where(x == 0, 0, y / x)`
-    has one. A condition that is not a boolean array raises DomainError.
+    has one. A condition that is not a boolean array raises ForeignNumber.
     """
     condition = np.asarray(condition)
     if condition.dtype != bool:
-        raise DomainError(f"condition: expected booleans, such as of a comparison, got dtype {condition.dtype}")
+        raise ForeignNumber(f"condition: expected booleans, such as of a comparison, got dtype {condition.dtype}")
     like = x if isinstance(x, np.ndarray) else y if isinstance(y, np.ndarray) else None
     if like is None:  # numbers alone: whole ones stay numbers, which every system reads
         exact_ones = [z for z in (x, y) if isinstance(z, (Exact, Fraction))]
