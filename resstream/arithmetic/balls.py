@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from operator import is_
 from typing import Any
 
 import numpy as np
-from flint import arb, ctx, fmpq
+from flint import arb, arb_mat, ctx, fmpq
 
-from resstream.arithmetic.entries import Entry, NoValue
+from resstream.arithmetic.entries import Entry, NoValue, entries_of
 from resstream.arithmetic.literals import to_fmpq
-from resstream.arithmetic.rationals import one_entry
 
 
 class BallEntry(Entry):
@@ -39,6 +39,18 @@ class BallEntry(Entry):
 
     def adopt(self, value: Any) -> Entry | None:
         return BallEntry(value) if isinstance(value, arb) else None
+
+    @staticmethod
+    def matrix_product(rows: list[Any], columns: list[Any]) -> list[Any]:
+        first, second = (arb_mat([[entry.value for entry in line] for line in lines]) for lines in (rows, columns))
+        above, across = ([all(entry.nonnegative for entry in line) for line in lines] for lines in (rows, columns))
+        # A sum of products of nonnegative numbers is nonnegative by its form, and so is a sum of squares.
+        flags = [
+            (above[i] and across[j]) or (i == j and all(map(is_, row, column)))
+            for i, row in enumerate(rows)
+            for j, column in enumerate(columns)
+        ]
+        return list(map(BallEntry, (first * second.transpose()).entries(), flags))
 
     def plus(self, other: Any) -> Entry:
         return BallEntry(self.value + other.value, self.nonnegative and other.nonnegative)
@@ -135,9 +147,9 @@ class Ball:
 
     def array(self, values: Any) -> np.ndarray[Any, Any]:
         """The values (floats, integers, `Fraction`, `fmpq`, balls; any shape) as entries."""
+        values = np.asarray(values, dtype=object)
         with self.working():
-            out = np.frompyfunc(_entry, 1, 1)(np.asarray(values, dtype=object))
-        return out if isinstance(out, np.ndarray) else one_entry(out)
+            return entries_of([_entry(value) for value in values.ravel().tolist()], values.shape)
 
     @contextmanager
     def working(self) -> Iterator[None]:

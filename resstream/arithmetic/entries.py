@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 import numpy as np
 from flint import fmpq, fmpz
@@ -76,6 +76,9 @@ class Entry:
     __hash__ = None  # type: ignore[assignment]
 
     # -- the table
+
+    matrix_product: ClassVar[Callable[[list[Any], list[Any]], list[Any]] | None] = None
+    """All products of a row with a column, given as lists of entries, where the system has a way of its own."""
 
     def of(self, value: fmpq) -> Entry:
         """A known number as an entry of the same system."""
@@ -391,3 +394,42 @@ class NoValue(Entry):
 
     def same(self, other: Any) -> bool | None:
         self.demand()
+
+
+class Entries(np.ndarray[Any, Any]):
+    """An object array of entries: NumPy's own, but for the product of two matrices of one system.
+
+    NumPy multiplies object matrices entry by entry in Python, which is most of the time of a judgement.
+    """
+
+    def __matmul__(self, other: Any) -> Any:
+        product = _product(self, other)
+        return super().__matmul__(other) if product is None else product
+
+    def __rmatmul__(self, other: Any) -> Any:
+        product = _product(other, self)
+        return super().__rmatmul__(other) if product is None else product
+
+
+def _product(first: Any, second: Any) -> Entries | None:
+    """The product of two matrices by what their system has for it; None where there is nothing, and for small ones."""
+    if not (isinstance(first, np.ndarray) and isinstance(second, np.ndarray)) or first.ndim != 2 or second.ndim != 2:
+        return None
+    if first.dtype != object or second.dtype != object or first.shape[1] != second.shape[0]:
+        return None
+    if first.size * second.shape[1] < _WORTH_IT:
+        return None
+    rows, columns = first.tolist(), second.T.tolist()
+    kinds = {type(entry) for lines in (rows, columns) for line in lines for entry in line}
+    product = getattr(kinds.pop(), "matrix_product", None) if len(kinds) == 1 else None
+    return None if product is None else entries_of(product(rows, columns), (len(rows), len(columns)))
+
+
+_WORTH_IT = 8
+"""Products of two entries from which the way through a system's own matrices pays."""
+
+
+def entries_of(entries: list[Any], shape: tuple[int, ...]) -> Entries:
+    """An array of a shape that holds the entries of a list, row by row."""
+    # Not by assignment, for which NumPy would ask every entry whether it is an array.
+    return np.fromiter(entries, dtype=object, count=len(entries)).reshape(shape).view(Entries)

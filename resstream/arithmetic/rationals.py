@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from flint import fmpq
+from flint import fmpq, fmpq_mat
 
-from resstream.arithmetic.entries import Entry, NoValue
+from resstream.arithmetic.entries import Entry, NoValue, entries_of
 from resstream.arithmetic.literals import to_fmpq
 from resstream.errors import NotExact
 
@@ -34,6 +34,11 @@ class RationalEntry(Entry):
 
     def of(self, value: fmpq) -> Entry:
         return RationalEntry(value)
+
+    @staticmethod
+    def matrix_product(rows: list[Any], columns: list[Any]) -> list[Any]:
+        first, second = (fmpq_mat([[entry.value for entry in line] for line in lines]) for lines in (rows, columns))
+        return list(map(RationalEntry, (first * second.transpose()).entries()))
 
     def known(self) -> fmpq | None:
         return self.value
@@ -118,8 +123,8 @@ class Rational:
 
     def array(self, values: Any) -> np.ndarray[Any, Any]:
         """The values (floats, integers, `Fraction`, `fmpq`; any shape) as entries."""
-        out = np.frompyfunc(lambda value: RationalEntry(exact_value(value)), 1, 1)(np.asarray(values, dtype=object))
-        return out if isinstance(out, np.ndarray) else one_entry(out)
+        values = np.asarray(values, dtype=object)
+        return entries_of([RationalEntry(exact_value(value)) for value in values.ravel().tolist()], values.shape)
 
     @contextmanager
     def working(self) -> Iterator[None]:
