@@ -103,7 +103,7 @@ def sealed(value: Any) -> Any:
         return type(value)(map(sealed, value))
     elif dataclasses.is_dataclass(value) and not isinstance(value, type):
         for entry in dataclasses.fields(value):
-            part = getattr(value, entry.name)
+            part = vars(value).get(entry.name)  # what is made later, when it is asked for, is not asked for here
             if isinstance(part, (np.ndarray, list, tuple)):
                 object.__setattr__(value, entry.name, sealed(part))
     return value

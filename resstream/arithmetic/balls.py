@@ -41,7 +41,7 @@ class BallEntry(Entry):
         return BallEntry(value) if isinstance(value, arb) else None
 
     @staticmethod
-    def matrix_product(rows: list[Any], columns: list[Any]) -> list[Any]:
+    def matrix_product(rows: list[Any], columns: list[Any]) -> list[Any] | None:
         first, second = (arb_mat([[entry.value for entry in line] for line in lines]) for lines in (rows, columns))
         above, across = ([all(entry.nonnegative for entry in line) for line in lines] for lines in (rows, columns))
         # A sum of products of nonnegative numbers is nonnegative by its form, and so is a sum of squares.

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 from flint import fmpq, fmpz
@@ -77,8 +77,10 @@ class Entry:
 
     # -- the table
 
-    matrix_product: ClassVar[Callable[[list[Any], list[Any]], list[Any]] | None] = None
-    """All products of a row with a column, given as lists of entries, where the system has a way of its own."""
+    @staticmethod
+    def matrix_product(rows: list[Any], columns: list[Any]) -> list[Any] | None:
+        """All products of a row with a column, as lists of entries; None where the system has no way of its own."""
+        return None
 
     def of(self, value: fmpq) -> Entry:
         """A known number as an entry of the same system."""
@@ -421,8 +423,10 @@ def _product(first: Any, second: Any) -> Entries | None:
         return None
     rows, columns = first.tolist(), second.T.tolist()
     kinds = {type(entry) for lines in (rows, columns) for line in lines for entry in line}
-    product = getattr(kinds.pop(), "matrix_product", None) if len(kinds) == 1 else None
-    return None if product is None else entries_of(product(rows, columns), (len(rows), len(columns)))
+    if len(kinds) > 1 or not issubclass(kind := kinds.pop(), Entry):
+        return None
+    product = kind.matrix_product(rows, columns)
+    return None if product is None else entries_of(product, (len(rows), len(columns)))
 
 
 _WORTH_IT = 8

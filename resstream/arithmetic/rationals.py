@@ -36,7 +36,7 @@ class RationalEntry(Entry):
         return RationalEntry(value)
 
     @staticmethod
-    def matrix_product(rows: list[Any], columns: list[Any]) -> list[Any]:
+    def matrix_product(rows: list[Any], columns: list[Any]) -> list[Any] | None:
         first, second = (fmpq_mat([[entry.value for entry in line] for line in lines]) for lines in (rows, columns))
         return list(map(RationalEntry, (first * second.transpose()).entries()))
 

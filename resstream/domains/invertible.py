@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,14 +34,14 @@ class Invertible(Domain):
     def build(self, raw: Parts, options: Options, sizes: Sizes) -> Any:
         return self.build_pair(raw)[0]
 
-    def build_pair(self, raw: Parts) -> tuple[Array, Array]:
-        """The matrix and its inverse, each (..., d, d)."""
+    def build_pair(self, raw: Parts) -> tuple[Array, Callable[[], Array]]:
+        """The matrix (..., d, d), and what makes its inverse."""
         diagonal = diagonal_of(raw["upper"])
         matrix, inverse = triangular_pair(raw["lower"], raw["upper"], where(diagonal == 0, 1, diagonal))
         order = np.argsort(raw["order"], axis=-1, kind="stable")
         rows = np.broadcast_to(order.mT, matrix.shape)
         columns = np.broadcast_to(order, matrix.shape)
-        return np.take_along_axis(matrix, rows, -2), np.take_along_axis(inverse, columns, -1)
+        return np.take_along_axis(matrix, rows, -2), lambda: np.take_along_axis(inverse(), columns, -1)
 
     def piece(self, unknowns: Unknowns, sizes: Sizes, options: Options) -> Piece:
         matrix, _ = with_inverse(unknowns, size_of(self.size, sizes))
@@ -60,7 +61,8 @@ class InvertiblePair(Invertible):
     """An invertible matrix (..., d, d) and its exact inverse, as a tuple of two."""
 
     def build(self, raw: Parts, options: Options, sizes: Sizes) -> Any:
-        return self.build_pair(raw)
+        matrix, inverse = self.build_pair(raw)
+        return matrix, inverse()
 
     def piece(self, unknowns: Unknowns, sizes: Sizes, options: Options) -> Piece:
         pair = with_inverse(unknowns, size_of(self.size, sizes))
@@ -85,7 +87,7 @@ class Projection(Domain):
 
     def build(self, raw: Parts, options: Options, sizes: Sizes) -> Any:
         basis, inverse = Invertible(self.size).build_pair(raw)
-        return where(raw["kept"] > 0, basis, 0) @ inverse
+        return where(raw["kept"] > 0, basis, 0) @ inverse()
 
     def piece(self, unknowns: Unknowns, sizes: Sizes, options: Options) -> Piece:
         """One for each rank."""

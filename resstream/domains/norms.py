@@ -49,7 +49,8 @@ class Norm(Domain):
             return NormValue(options["kind"])
         diagonal = absolute(diagonal_of(raw["upper"]))
         scales = where(diagonal == 0, 1, diagonal)
-        return NormValue(options["kind"], *triangular_pair(raw["lower"], raw["upper"], scales))
+        basis, inverse = triangular_pair(raw["lower"], raw["upper"], scales)
+        return NormValue(options["kind"], basis, inverse)
 
     def piece(self, unknowns: Unknowns, sizes: Sizes, options: Options) -> Piece:
         if options["basis"] == "standard":

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from resstream.arithmetic import Array, eye, where
 
 
-def triangular_pair(lower: Array, upper: Array, diagonal: Array) -> tuple[Array, Array]:
-    """L U and its inverse, each (..., d, d): the parts below and above the diagonals of two matrices are read.
+def triangular_pair(lower: Array, upper: Array, diagonal: Array) -> tuple[Array, Callable[[], Array]]:
+    """L U and what makes its inverse, each (..., d, d), of what stands below and above the diagonals of two matrices.
 
     L has ones on its diagonal; the diagonal of U, (..., 1, d), must have no zero.
     """
     left, right = unit_lower(lower), unit_lower(upper.mT)
-    right_inverse = unit_lower_inverse(right).mT
-    return left @ (right.mT * diagonal), (right_inverse / diagonal.mT) @ unit_lower_inverse(left)
+
+    def inverse() -> Array:
+        result: Array = (unit_lower_inverse(right).mT / diagonal.mT) @ unit_lower_inverse(left)
+        return result
+
+    return left @ (right.mT * diagonal), inverse
 
 
 def diagonal_of(x: Array) -> Array:

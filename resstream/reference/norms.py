@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -41,24 +41,39 @@ KINDS = ("l1", "l2", "linf")
 class Norm:
     """A norm of row vectors: ||x|| is the l1, l2 or linf norm of x @ basis.
 
-    Shapes: basis (..., d, d) and inverse (..., d, d) with basis @ inverse = I, both None for no change of basis.
+    Shapes: basis (..., d, d) and inverse (..., d, d) with basis @ inverse = I, both None for no change of basis. The
+    inverse may be given as a function that makes it: only operator norms ask for it.
     """
 
     kind: str
     basis: Array | None = None
-    inverse: Array | None = None
+    inverse: Any = field(default_factory=lambda: None)
 
     def __post_init__(self) -> None:
         if not isinstance(self.kind, str) or self.kind not in KINDS:
             raise DomainError(f"kind: expected one of {', '.join(KINDS)}, got {str(self.kind)[:40]!r}")
         if (self.basis is None) != (self.inverse is None):
             raise ShapeError("basis, inverse: expected both or neither")
-        if self.basis is not None and self.inverse is not None:
+        if self.basis is not None:
             object.__setattr__(self, "basis", require_square("basis", self.basis))
-            object.__setattr__(self, "inverse", require_square("inverse", self.inverse))
-            if self.basis.shape[-1] != self.inverse.shape[-1]:
-                raise ShapeError(f"inverse: expected the size of basis {self.basis.shape}, got {self.inverse.shape}")
-            require_batch(basis=self.basis, inverse=self.inverse)
+            if callable(self.inverse):
+                object.__setattr__(self, "_make_inverse", self.inverse)
+                object.__delattr__(self, "inverse")
+            else:
+                self._keep_inverse(self.inverse)
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "inverse" and "_make_inverse" in self.__dict__:
+            return self._keep_inverse(self.__dict__["_make_inverse"]())
+        raise AttributeError(f"Norm has no attribute {name!r}")
+
+    def _keep_inverse(self, given: Any) -> Array:
+        inverse, basis = require_square("inverse", given), require_square("basis", self.basis)
+        if basis.shape[-1] != inverse.shape[-1]:
+            raise ShapeError(f"inverse: expected the size of basis {basis.shape}, got {inverse.shape}")
+        require_batch(basis=basis, inverse=inverse)
+        object.__setattr__(self, "inverse", inverse)
+        return inverse
 
     def __str__(self) -> str:
         return self.kind if self.basis is None else f"{self.kind} after a change of basis"

@@ -226,7 +226,7 @@ def test_an_invertible_matrix_comes_with_its_exact_inverse():
     for index in range(30):
         raw = engines.random_batch(claim, np.random.default_rng(index), 9).at(index % 9)
         parts = {name.removeprefix("x."): RATIONAL.array(values) for name, values in raw.arrays.items()}
-        matrix, inverse = domains.Invertible("n").build_pair(parts)
+        matrix, inverse = domains.InvertiblePair("n").build(parts, {}, raw.sizes)
         assert np.all(matrix @ inverse == np.eye(3, dtype=int))
 
 

@@ -253,3 +253,36 @@ def test_no_raw_comparison_of_exact_numbers_remains():
 def test_rational_entries_are_what_they_are_made_of():
     assert [entry.value for entry in RATIONAL.array(["1/3", 2, 0.5])] == [fmpq(1, 3), fmpq(2), fmpq(1, 2)]
     assert isinstance(RATIONAL.array([1])[0], RationalEntry)
+
+
+@pytest.mark.parametrize("shape", [(1, 1, 1), (2, 3, 4), (3, 8, 2), (5, 5, 5)])
+def test_products_of_matrices_are_those_of_their_entries(shape):
+    n, k, m = shape
+    rng = np.random.default_rng(n * 100 + k * 10 + m)
+    first, second = (rng.integers(-99, 99, size).astype(object) for size in ((n, k), (k, m)))
+    right = [
+        [Fraction(sum(int(a) * int(b) for a, b in zip(row, column, strict=True)), 49) for column in second.T]
+        for row in first
+    ]
+    for system in (RATIONAL, BALL):
+        with system.working():
+            A, B = (system.array([[Fraction(int(e), 7) for e in row] for row in X]) for X in (first, second))
+            product = A @ B
+            assert product.shape == (n, m)
+            for i, j in np.ndindex(n, m):
+                if system is RATIONAL:
+                    assert product[i, j] == right[i][j]
+                else:
+                    assert encloses(product[i, j], known(right[i][j]))
+                    assert not product[i, j].nonnegative or right[i][j] >= 0
+            assert (A @ B[:, 0]).shape == (n,)
+
+
+def test_squares_in_a_gram_matrix_are_known_to_be_nonnegative():
+    with BALL.working():
+        around_zero = BALL.array([[arb(0, 1e-20), arb(0, 1e-20)], [arb(1), arb(0, 1e-20)]])
+        gram = around_zero @ around_zero.T
+        assert [entry.nonnegative for entry in gram.ravel()] == [True, False, False, True]
+        absolute = ar.absolute(around_zero)
+        assert all(entry.nonnegative for entry in (absolute @ absolute).ravel())
+        assert not any(entry.nonnegative for entry in (around_zero @ absolute).ravel())
