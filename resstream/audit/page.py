@@ -70,19 +70,19 @@ def write_page(audits: Sequence[Audit], path: str | Path) -> None:
     Path(path).write_text(page(audits), encoding="utf-8")
 
 
-def fragment(audit: Audit) -> str:
-    """One audit, to be shown inside another page (a notebook)."""
-    return f'<style>{STYLE}</style>\n<div class="audit">{section(audit)}</div>'
+def fragment(audit: Audit, *, titled: bool = True) -> str:
+    """One audit, to be shown inside another page (a notebook); untitled where that page names the claim."""
+    return f'<style>{STYLE}</style>\n<div class="audit">{section(audit, titled=titled)}</div>'
 
 
-def section(audit: Audit) -> str:
+def section(audit: Audit, *, titled: bool = True) -> str:
     """What a page says of one audit."""
     claim = audit.claim
     parts = [
-        f"<h2>{escape(claim.id)}</h2>",
+        f"<h2>{escape(claim.id)}</h2>" if titled else "",
         f'<p><span class="verdict {escape(audit.status.split()[0])}">{escape(audit.status)}</span> '
         f"{escape(headline(audit).partition(': ')[2].removeprefix(audit.status).lstrip(', '))}</p>",
-        f"<p>{escape(claim.headline)}</p>" if claim.statement else "",
+        f"<p>{escape(claim.headline)}</p>" if claim.statement and titled else "",
     ]
     known = findings(audit)
     if known:
