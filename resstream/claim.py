@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from resstream import cards
 from resstream.arithmetic import FLOAT64, Array, NumberSystem
 from resstream.domains import Domain, Options, Part, Sizes, require_domain
 from resstream.domains.sizes import inhabited
@@ -215,6 +216,12 @@ class Claim:
 
     def __repr__(self) -> str:
         return f"<claim {self.id}, expected: {self.expect}: {self.headline}>"
+
+    def _repr_html_(self) -> str:
+        return cards.claim_html(self)
+
+    def _repr_latex_(self) -> str | None:
+        return cards.claim_latex(self)
 
     @property
     def headline(self) -> str:

@@ -17,7 +17,7 @@ LEFT, RIGHT, TOP, BOTTOM = 44, 12, 10, 40
 
 STYLE = """
 .audit { --ink: #1c2430; --soft: #5b6675; --line: #d9dee5; --paper: #fff; --card: #f6f8fa; --one: #2f6fb5;
-  --two: #c2571a; --good: #2e8b57; --bad: #c0392b; --none: #b9c0c9; color: var(--ink); background: var(--paper);
+  --two: #c2571a; --good: #237a49; --bad: #c0392b; --none: #b9c0c9; color: var(--ink); background: var(--paper);
   font: 16px/1.5 system-ui, sans-serif; }
 @media (prefers-color-scheme: dark) { .audit { --ink: #e6eaf0; --soft: #9aa6b5; --line: #333c48; --paper: #14181e;
   --card: #1c222b; --one: #6fa8e6; --two: #e8935a; --good: #56b884; --bad: #e57366; --none: #59636f; } }

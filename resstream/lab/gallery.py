@@ -17,15 +17,17 @@ import numpy as np
 
 import resstream
 from resstream import claims
+from resstream.arithmetic import to_float
 from resstream.audit import audit
 from resstream.audit.page import fragment
 from resstream.audit.run import Audit
+from resstream.cards import STYLE
 from resstream.claim import Claim
 from resstream.errors import ResstreamError
 from resstream.falsify import falsify
 from resstream.falsify.counterexample import Counterexample
 from resstream.falsify.formats import html, picture
-from resstream.falsify.search import Verdict
+from resstream.falsify.verdict import Verdict
 from resstream.lab.break_it import STATEMENTS
 from resstream.lab.page import ROOM, embedded, module, style, write_page
 from resstream.orphans import die_with
@@ -213,7 +215,7 @@ def _state_of(counterexample: Counterexample) -> dict[str, str]:
     for name, value in values.items():
         shown = raw.arrays[name] if name in ("A", "B") else value
         if isinstance(shown, np.ndarray):
-            given[name] = ";".join(",".join(f"{float(entry):.12g}" for entry in row) for row in np.atleast_2d(shown))
+            given[name] = ";".join(",".join(f"{to_float(entry):.12g}" for entry in row) for row in np.atleast_2d(shown))
             given.setdefault(
                 "n" if name in ("A", "B", "X", "S") else "d", str(len(shown) if name != "x" else len(shown.T))
             )
@@ -277,7 +279,7 @@ def _page(title: str, heading: str, links: str, main: str, seed: int, script: st
         "links": links,
         "main": main,
         "script": script,
-        "style": style() + picture.STYLE,
+        "style": style() + STYLE,
         "version": resstream.__version__,
         "seed": str(seed),
     }

@@ -62,7 +62,7 @@ ROOMS = {
 """Every room: its name in the navigation, its heading, and what it is about."""
 
 _IMPORT = re.compile(r"^import\s+(?:\{[^}]*\}\s+from\s+)?\"[^\"]+\";\n", re.MULTILINE)
-_EXPORT = re.compile(r"^export (?=(?:async )?function|const|let|class)", re.MULTILINE)
+_EXPORT = re.compile(r"^export (?=(?:async )?(?:function|const|let|class))", re.MULTILINE)
 _NAME = re.compile(r"^(?:export )?(?:async )?(?:function|const|let|class) (\w+)", re.MULTILINE)
 _EXPORTED = re.compile(r"^export (?:async )?(?:function|const|let|class) (\w+)", re.MULTILINE)
 

@@ -7,38 +7,25 @@ from html import escape
 from typing import Any
 
 import numpy as np
-from flint import arb
 
-from resstream.arithmetic import Array
-from resstream.falsify.counterexample import Counterexample
+from resstream.arithmetic import Array, BallEntry, NoValue, to_float
+from resstream.falsify.counterexample import Exhibit
+from resstream.relations import VIOLATED
 
 LARGEST = 8
 """Rows and columns of a matrix that are drawn; a larger one is cut, and says so."""
 
-STYLE = """
-.rs { color-scheme: light dark; --rs-ink: light-dark(#1b2330, #e7ebf1); --rs-soft: light-dark(#566173, #a3afbf);
-  --rs-line: light-dark(#d3dae2, #36414e); --rs-card: light-dark(#ffffff, #181e26);
-  --rs-one: light-dark(#1f5fa8, #7db4f2); --rs-two: light-dark(#c2541a, #f0a068);
-  --rs-good: light-dark(#1d7446, #63c894); --rs-bad: light-dark(#b3261e, #f2897f);
-  color: var(--rs-ink); background: var(--rs-card); font: 14px/1.5 system-ui, sans-serif; }
-.rs svg { display: block; max-width: 100%; height: auto; overflow: visible; }
-.rs svg text { font: 11px system-ui, sans-serif; fill: var(--rs-ink); } .rs svg .soft { fill: var(--rs-soft); }
-.rs .pictures { display: flex; flex-wrap: wrap; gap: 1.2em; align-items: flex-end; margin: .8em 0; }
-.rs figure { margin: 0; } .rs figcaption { font-size: .85em; color: var(--rs-soft); }
-"""
-"""Of everything under the class `rs`, light and dark."""
-
 INKS = ("#1f77b4", "#d9660f", "#2a8f2a", "#c62828", "#7f56b3", "#8c5c50", "#c758a5", "#66707c")
 
 
-def pictures(counterexample: Counterexample) -> str:
-    """Everything that can be drawn of a counterexample, as figures."""
-    values = dict(counterexample.arrays())
+def pictures(exhibit: Exhibit) -> str:
+    """Everything that can be drawn of an instance, as figures."""
+    values = dict(exhibit.arrays())
     figures = [_figure(name, heatmap(name, value)) for name, value in _matrices(values)]
     A, X = values.get("A"), values.get("X")
     if isinstance(A, np.ndarray) and isinstance(X, np.ndarray) and A.ndim == X.ndim == 2 and len(A.T) == len(X):
         figures.append(_figure("X as rings, AX as dots", cloud(floats(X), floats(A) @ floats(X))))
-    figures.append(_figure("both sides", margin(counterexample)))
+    figures.append(_figure("both sides", margin(exhibit)))
     return f'<div class="pictures">{"".join(figures)}</div>'
 
 
@@ -59,17 +46,18 @@ def _figure(caption: str, drawing: str) -> str:
 
 def floats(value: Array) -> Array:
     """The entries of rationals or balls (..., n, m) as floats, of the same shape."""
-    return np.array([float(entry.mid()) if isinstance(entry, arb) else float(entry) for entry in value.flat]).reshape(
-        value.shape
-    )
+    return np.array([_float(entry) for entry in value.flat]).reshape(value.shape)
+
+
+def _float(entry: Any) -> float:
+    return float("nan") if isinstance(entry, NoValue) else to_float(entry)
 
 
 def _written(entry: Any) -> str:
-    text = entry.str(4, radius=False) if isinstance(entry, arb) else str(entry)
+    text = entry.value.str(4, radius=False) if isinstance(entry, BallEntry) else str(entry)
     if len(text) <= 7:
         return text.replace("-", "−")
-    number = float(entry.mid()) if isinstance(entry, arb) else float(entry)
-    return f"{number:.3g}".replace("-", "−")
+    return f"{_float(entry):.3g}".replace("-", "−")
 
 
 def heatmap(name: str, value: Array) -> str:
@@ -125,25 +113,26 @@ def cloud(before: Array, after: Array) -> str:
     return _svg(side, side, "the tokens before and after", "".join(drawn))
 
 
-def margin(counterexample: Counterexample) -> str:
-    """Both sides as bars from zero, with the relation that fails."""
-    judged = counterexample.judgement
+def margin(exhibit: Exhibit) -> str:
+    """Both sides as bars from zero: the left one red where the relation fails."""
+    judged = exhibit.judgement
+    fails = judged.outcome == VIOLATED
     sides = []
     for entry in (judged.lhs, judged.rhs):
-        value = float(entry.mid()) if isinstance(entry, arb) else float(entry)
+        value = _float(entry)
         sides.append(value if np.isfinite(value) else 0.0)
     low, high = min(0.0, *sides), max(0.0, *sides)
     scale = 190 / ((high - low) or 1.0)
     drawn = []
     for k, (name, value, entry) in enumerate(zip(("lhs", "rhs"), sides, (judged.lhs, judged.rhs), strict=True)):
         start, length = 30 + (min(value, 0) - low) * scale, abs(value) * scale
-        ink = "var(--rs-bad)" if k == 0 else "var(--rs-soft)"
+        ink = ("var(--rs-bad)" if fails else "var(--rs-one)") if k == 0 else "var(--rs-soft)"
         drawn.append(
             f'<text class="soft" x="0" y="{k * 30 + 14}">{name}</text>'
             f'<rect x="{start:.1f}" y="{k * 30}" width="{max(length, 1.5):.1f}" height="20" rx="3" fill="{ink}"/>'
             f'<text x="{30 + 196}" y="{k * 30 + 14}">{escape(_written(entry))}</text>'
         )
-    return _svg(290, 54, f"the sides, of which lhs {judged.kind} rhs fails", "".join(drawn))
+    return _svg(290, 54, f"the sides of lhs {judged.kind} rhs{', which fails' if fails else ''}", "".join(drawn))
 
 
 def _svg(width: float, height: float, label: str, drawing: str) -> str:
