@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from resstream import cards
 from resstream.arithmetic import FLOAT64, Array, NumberSystem
 from resstream.domains import Domain, Options, Part, Sizes, require_domain
 from resstream.domains.sizes import inhabited
@@ -216,6 +217,12 @@ class Claim:
     def __repr__(self) -> str:
         return f"<claim {self.id}, expected: {self.expect}: {self.headline}>"
 
+    def _repr_html_(self) -> str:
+        return cards.claim_html(self)
+
+    def _repr_latex_(self) -> str | None:
+        return cards.claim_latex(self)
+
     @property
     def headline(self) -> str:
         """The first paragraph of the statement, on one line."""
@@ -354,6 +361,16 @@ class Claim:
         """Which instances of a batch met the hypotheses (bool, (count,)), and the float64 margins of those."""
         assessment = self.assess(raw)
         return assessment.met, assessment.conclusion
+
+    def at(self, *, sizes: Mapping[str, int] | None = None, **objects: Any) -> Any:
+        """The claim at given objects, judged exactly: an `At` with hypotheses, both sides, margin and tightness.
+
+        Arrays of NumPy, torch or JAX and nested lists, taken as the exact numbers that they are; see
+        `resstream.falsify.at`, which this calls. Raises ClaimError and DomainError for what cannot be.
+        """
+        from resstream.falsify.at import at  # the judge is a room above this one, and is asked when it is needed
+
+        return at(self, objects, sizes)
 
     # -- variants
 

@@ -17,7 +17,7 @@ LEFT, RIGHT, TOP, BOTTOM = 44, 12, 10, 40
 
 STYLE = """
 .audit { --ink: #1c2430; --soft: #5b6675; --line: #d9dee5; --paper: #fff; --card: #f6f8fa; --one: #2f6fb5;
-  --two: #c2571a; --good: #2e8b57; --bad: #c0392b; --none: #b9c0c9; color: var(--ink); background: var(--paper);
+  --two: #c2571a; --good: #237a49; --bad: #c0392b; --none: #b9c0c9; color: var(--ink); background: var(--paper);
   font: 16px/1.5 system-ui, sans-serif; }
 @media (prefers-color-scheme: dark) { .audit { --ink: #e6eaf0; --soft: #9aa6b5; --line: #333c48; --paper: #14181e;
   --card: #1c222b; --one: #6fa8e6; --two: #e8935a; --good: #56b884; --bad: #e57366; --none: #59636f; } }
@@ -70,19 +70,19 @@ def write_page(audits: Sequence[Audit], path: str | Path) -> None:
     Path(path).write_text(page(audits), encoding="utf-8")
 
 
-def fragment(audit: Audit) -> str:
-    """One audit, to be shown inside another page (a notebook)."""
-    return f'<style>{STYLE}</style>\n<div class="audit">{section(audit)}</div>'
+def fragment(audit: Audit, *, titled: bool = True) -> str:
+    """One audit, to be shown inside another page (a notebook); untitled where that page names the claim."""
+    return f'<style>{STYLE}</style>\n<div class="audit">{section(audit, titled=titled)}</div>'
 
 
-def section(audit: Audit) -> str:
+def section(audit: Audit, *, titled: bool = True) -> str:
     """What a page says of one audit."""
     claim = audit.claim
     parts = [
-        f"<h2>{escape(claim.id)}</h2>",
+        f"<h2>{escape(claim.id)}</h2>" if titled else "",
         f'<p><span class="verdict {escape(audit.status.split()[0])}">{escape(audit.status)}</span> '
         f"{escape(headline(audit).partition(': ')[2].removeprefix(audit.status).lstrip(', '))}</p>",
-        f"<p>{escape(claim.headline)}</p>" if claim.statement else "",
+        f"<p>{escape(claim.headline)}</p>" if claim.statement and titled else "",
     ]
     known = findings(audit)
     if known:

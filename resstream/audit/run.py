@@ -103,6 +103,11 @@ class Audit:
 
         return fragment(self)
 
+    def _repr_latex_(self) -> str:
+        from resstream.audit.latex import audit_latex
+
+        return audit_latex(self)
+
 
 @dataclass
 class _Run:

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from functools import cache
 from types import ModuleType
 
+from resstream import cards
 from resstream.claim import Claim
 from resstream.errors import ClaimError
 
@@ -19,10 +20,20 @@ def claims_of(module: ModuleType) -> list[Claim]:
     return [value for value in vars(module).values() if isinstance(value, Claim)]
 
 
+class Library(dict[str, Claim]):
+    """Claims by id, which a notebook shows as a table."""
+
+    def _repr_html_(self) -> str:
+        return cards.library_html(self.values())
+
+    def _repr_latex_(self) -> str:
+        return cards.library_latex(self.values())
+
+
 @cache
 def library() -> Mapping[str, Claim]:
     """Every claim of the library by id, in a fixed order (modules by name, then as they stand in them)."""
-    found: dict[str, Claim] = {}
+    found = Library()
     for entry in sorted(pkgutil.iter_modules(__path__), key=lambda entry: entry.name):
         for claim in claims_of(importlib.import_module(f"{__name__}.{entry.name}")):
             if claim.id in found:
@@ -77,6 +88,8 @@ def as_markdown() -> str:
         "and call none of it (marked +). What is *derived* (by SymPy, stating for which symbols and sizes it holds)",
         "stands in `tests/symbolic`, what is *pinned* (one model, one number) in `tests/regressions`; proofs at small",
         "sizes come with an audit. [docs/sources.md](docs/sources.md) goes through the sources section by section.",
+        "`resstream gallery DIR` writes this list as a site to look at: a page for each claim, with its counterexample",
+        "drawn, its audit and its code.",
     ]
     for expect, (level, meaning) in LEVELS.items():
         chosen = [claim for claim in claims if claim.expect == expect]

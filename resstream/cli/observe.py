@@ -26,7 +26,8 @@ def observe(
         ),
     ],
     claims: Annotated[
-        list[str] | None, typer.Option("--claims", metavar="ID|GROUP", help="These claims alone; may be repeated.")
+        list[str] | None,
+        typer.Option("--claims", metavar="ID|FILE.py::ID", help="These claims, groups, files alone; may be repeated."),
     ] = None,
     layers: Annotated[str | None, typer.Option(metavar="0,2-5", help="These layers alone.")] = None,
     prompts: Annotated[
@@ -38,6 +39,9 @@ def observe(
     certify: Annotated[
         int, typer.Option(min=0, metavar="N", help="Judge the N tightest places of each claim exactly.")
     ] = 0,
+    around: Annotated[
+        float | None, typer.Option(metavar="EPS", help="Look at perturbations of every object too, by up to EPS.")
+    ] = None,
     seed: Annotated[int, Seed] = 0,
     workers: Annotated[int | None, Workers] = None,
     html: Annotated[str | None, typer.Option(metavar="FILE", help="Write one self-contained page with plots.")] = None,
@@ -67,6 +71,7 @@ def observe(
             layers=chosen,
             sample=sample,
             certify=certify,
+            around=around,
             seed=seed,
             workers=workers or os.cpu_count() or 1,
             progress=lambda what, share: progress.update(task, completed=share, description=what),

@@ -21,7 +21,6 @@ from resstream.errors import ArithmeticLimit, ClaimError
 from resstream.falsify.certify import Certificate, certify
 from resstream.falsify.judge import PRECISIONS, Judgement
 from resstream.falsify.variants import Origin, origin_of
-from resstream.falsify.verdict import as_html
 from resstream.relations import NEGATED
 
 if TYPE_CHECKING:
@@ -123,7 +122,9 @@ class Exhibit:
     __repr__ = __str__  # what a prompt shows is to be read
 
     def _repr_html_(self) -> str:
-        return as_html(str(self))
+        from resstream.falsify.formats.html import exhibit_html
+
+        return exhibit_html(self)
 
     def json(self) -> dict[str, Any]:
         """The instance, both sides and where the claim comes from, as JSON-ready data."""

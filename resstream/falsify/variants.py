@@ -103,6 +103,7 @@ def vary(
     changed = {name: parse_domain(text) for name, text in changes.over.items()}
     ranges = {name: parse_range(name, text) for name, text in changes.sizes.items()}
     _require_declared(claim, changed, ranges)
+    _require_small_sizes(claim, {name: max(values) for name, values in ranges.items()})
     varied = claim.replace(
         lhs=None if lhs is None else expressions.side(lhs, one_relation, "lhs"),
         rhs=None if rhs is None else expressions.side(rhs, one_relation, "rhs"),
@@ -150,11 +151,15 @@ def _try_out(claim: Claim) -> None:
             claim.assess(Batch(sizes, options, arrays, 8))
 
 
-def _require_small(claim: Claim) -> None:
-    largest = {name: max(values) for name, values in claim.size_ranges().items()}
+def _require_small_sizes(claim: Claim, largest: Mapping[str, int]) -> None:
     for name, size in largest.items():
         if size > LARGEST_SIZE:
             raise ClaimError(f"claim {claim.id}: size {name} goes up to {size}, expected at most {LARGEST_SIZE}")
+
+
+def _require_small(claim: Claim) -> None:
+    largest = {name: max(values) for name, values in claim.size_ranges().items()}
+    _require_small_sizes(claim, largest)
     for option in (0, -1):
         options = {name: values[option] for name, values in claim.option_values().items()}
         entries = sum(part.entries for part in claim.parts(largest, options).values())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -168,13 +167,14 @@ class Verdict:
     __repr__ = __str__  # what a prompt shows is to be read
 
     def _repr_html_(self) -> str:
-        return as_html(str(self))
+        from resstream.falsify.formats.html import verdict_html
 
+        return verdict_html(self)
 
-def as_html(text: str) -> str:
-    """A text for a notebook: its first line as a heading, the rest as it stands."""
-    head, _, body = text.partition("\n")
-    return f"<div><strong>{html.escape(head)}</strong><pre>{html.escape(body)}</pre></div>"
+    def _repr_latex_(self) -> str:
+        from resstream.falsify.formats.latex import verdict_latex
+
+        return verdict_latex(self)
 
 
 def add_up(done: Mapping[int, Tally], count: int) -> tuple[Tally, int]:
@@ -214,4 +214,4 @@ def conclude(claim: Claim, tally: Tally, seed: int, floor: int, seconds: float, 
     return Verdict(claim, status, seed, tally, seconds, notes=notes)
 
 
-__all__ = ["STATUSES", "TIME_IS_UP", "Tally", "Verdict", "add_up", "as_html", "conclude"]
+__all__ = ["STATUSES", "TIME_IS_UP", "Tally", "Verdict", "add_up", "conclude"]

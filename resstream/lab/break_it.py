@@ -10,7 +10,7 @@ from resstream import claims
 from resstream.errors import ResstreamError
 from resstream.falsify import falsify
 from resstream.falsify.variants import vary
-from resstream.lab.typeset import prose
+from resstream.typeset import prose
 
 
 @dataclass(frozen=True)

@@ -62,15 +62,18 @@ ROOMS = {
 """Every room: its name in the navigation, its heading, and what it is about."""
 
 _IMPORT = re.compile(r"^import\s+(?:\{[^}]*\}\s+from\s+)?\"[^\"]+\";\n", re.MULTILINE)
-_EXPORT = re.compile(r"^export (?=(?:async )?function|const|let|class)", re.MULTILINE)
+_EXPORT = re.compile(r"^export (?=(?:async )?(?:function|const|let|class))", re.MULTILINE)
 _NAME = re.compile(r"^(?:export )?(?:async )?(?:function|const|let|class) (\w+)", re.MULTILINE)
 _EXPORTED = re.compile(r"^export (?:async )?(?:function|const|let|class) (\w+)", re.MULTILINE)
 
 
 def module(names: tuple[str, ...] = MODULES) -> str:
     """One ES module out of several: every name is its own in all of them, so imports and exports can go."""
+    plain = "".join(_EXPORT.sub("", _IMPORT.sub("", source(name))) for name in names)
+    if "charts" not in names:
+        return plain
     charts = (ROOM / "vendor" / "uplot" / "uPlot.iife.min.js").read_text(encoding="utf-8")
-    return charts + "".join(_EXPORT.sub("", _IMPORT.sub("", source(name))) for name in names)
+    return charts + plain
 
 
 def source(name: str) -> str:

@@ -9,7 +9,7 @@ model is not (a ReLU layer, doubly stochastic patterns) is not applicable, and w
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
@@ -27,6 +27,7 @@ from resstream.domains import (
     NonConstant,
     NonZero,
     Norm,
+    Positive,
     ReluLayer,
     RowStochastic,
     Stack,
@@ -297,6 +298,20 @@ class Binding:
             _require_member(name, domain, objects[name])
         return objects
 
+    def counts(self, objects: Mapping[str, Any]) -> dict[str, int]:
+        """The number that each size stands for at some objects."""
+        return _sizes(self.claim, {name: objects[name] for name in self.roles})
+
+    def perturbed(self, objects: Mapping[str, Any], radius: float, rng: np.random.Generator) -> dict[str, Any]:
+        """The objects moved within a ball: every entry by up to `radius`; patterns stay patterns, under their mask.
+
+        What was drawn, and norms, stay as they are.
+        """
+        return {
+            name: _moved(self.claim.over[name], value, radius, rng) if name in self.roles else value
+            for name, value in objects.items()
+        }
+
 
 def bind(claim: Claim, seen: Activations) -> Binding:
     """How a claim is read on a model; raises NotApplicable with the reason."""
@@ -407,7 +422,7 @@ def _sizes(claim: Claim, objects: Mapping[str, Any]) -> dict[str, int]:
             domain, value = domain.inner, value[0]
         if not isinstance(value, np.ndarray):
             continue
-        given = {entry.name: getattr(domain, entry.name) for entry in fields(domain)}
+        given = vars(domain)
         rows = given.get("rows", given.get("size"))
         columns = given.get("columns") or rows  # square where nothing else is said
         if isinstance(domain, NonConstant):
@@ -432,6 +447,19 @@ def _draw(claim: Claim, name: str, sizes: Mapping[str, int], rng: np.random.Gene
         values = rng.standard_normal(spec.shape)
         raw[part] = FLOAT64.array(rng.integers(spec.low, spec.high + 1, spec.shape) if spec.kind == "whole" else values)
     return domain.build(raw, options, sizes)
+
+
+def _moved(domain: Domain, value: Any, radius: float, rng: np.random.Generator) -> Any:
+    if isinstance(value, list):
+        inner = domain.inner if isinstance(domain, Stack) else domain
+        return [_moved(inner, one, radius, rng) for one in value]
+    if isinstance(value, Head):
+        names = ("W_Q", "W_K", "W_V", "W_O")
+        return Head(*(_moved(domain, getattr(value, name), radius, rng) for name in names))
+    moved = value + radius * rng.uniform(-1, 1, value.shape)
+    if isinstance(domain, RowStochastic):
+        return normalised(np.where(value > 0, np.maximum(moved, 0), 0) + np.finfo(float).tiny * (value > 0))
+    return np.abs(moved) if isinstance(domain, Positive) else moved
 
 
 def _require_member(name: str, domain: Domain, value: Any) -> None:

@@ -61,7 +61,7 @@ def collapses(seen: Activations) -> list[Collapse]:
         X = prompt.layers[0].read
         if X is None:
             X = prompt.layers[0].stream
-        if X is None:
+        if X is None or not np.ptp(X, axis=0).any():  # all tokens are alike: nothing is left to collapse
             continue
         heads = min(layer.pattern.shape[0] for layer in prompt.layers)
         chains: dict[str, list[Array]] = {

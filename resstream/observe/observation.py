@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from resstream import claims as library
+from resstream.audit.files import targets
 from resstream.claim import Claim
 from resstream.errors import ResstreamError
 from resstream.falsify.pool import Pool
@@ -75,6 +76,7 @@ class Observation:
     seed: int = 0
     seconds: float = 0.0
     sampled: int | None = None
+    around: float | None = None
 
     @property
     def violated(self) -> list[str]:
@@ -111,6 +113,7 @@ class Observation:
             "seed": self.seed,
             "seconds": self.seconds,
             "sampled": self.sampled,
+            "around": self.around,
         }
 
     def __rich__(self) -> Any:
@@ -132,6 +135,7 @@ def observe(
     layers: Sequence[int] | None = None,
     sample: int | None = None,
     certify: int = 0,
+    around: float | None = None,
     tokenizer: Any = None,
     seed: int = 0,
     workers: int = 1,
@@ -140,15 +144,19 @@ def observe(
     """Look at a model: every claim that speaks of it, at every layer, head, position and prompt.
 
     source: see `resstream.observe.sources`. prompts: texts or lists of token numbers, built-in ones by default. claims:
-    ids, groups, patterns or claims of one's own, by default all that are expected to hold. layers: these alone. sample:
-    at most so many places of each claim, drawn by the seed. certify: judge the tightest so many places of each claim in
-    exact arithmetic; a place that floats find violated is judged in any case. Raises ResstreamError for bad arguments.
+    ids, groups, patterns, FILE.py::ID (which is executed) or claims of one's own, by default all of the library that
+    are expected to hold. layers: these alone. sample: at most so many places of each claim, drawn by the seed. certify:
+    judge the tightest so many places of each claim in exact arithmetic; a place that floats find violated is judged in
+    any case. around: look at perturbations of every object too, by up to so much an entry. Raises ResstreamError for
+    bad arguments.
     """
     start = time.monotonic()
     told: Progress = progress or (lambda _what, _share: None)
     for name, value, least in (("sample", sample, 1), ("certify", certify, 0), ("workers", workers, 1)):
         if value is not None and value < least:
             raise ResstreamError(f"{name}: expected at least {least}, got {value}")
+    if around is not None and not 0 < around < float("inf"):
+        raise ResstreamError(f"around: expected a positive number, got {around}")
     chosen = _claims(claims)
     seen = sources.see(source, Request(prompts, tokenizer, told))
     wanted = _layers(layers, seen.layers)
@@ -162,7 +170,7 @@ def observe(
     def look(number: int) -> Line:
         binding = bindings[number]
         sites = _sites(binding, seen, wanted, sample, seed)
-        line = evaluate(binding, seen, sites, seed)
+        line = evaluate(binding, seen, sites, seed, around)
         return certificates.judged(line, binding, seen, certify, seed)
 
     lines: dict[int, Line] = {}
@@ -197,6 +205,7 @@ def observe(
         seed=seed,
         seconds=time.monotonic() - start,
         sampled=sample,
+        around=around,
     )
 
 
@@ -207,7 +216,7 @@ def _claims(wanted: Sequence[str | Claim]) -> list[Claim]:
         raise ResstreamError("claims: expected ids, groups, patterns or claims")
     if not wanted:
         return [claim for claim in library.matching([]) if claim.expect == "holds"]
-    return [*(library.matching(named) if named else []), *own]
+    return [*(targets(named) if named else []), *own]
 
 
 def _layers(wanted: Sequence[int] | None, count: int) -> set[int] | None:

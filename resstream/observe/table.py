@@ -10,17 +10,21 @@ from typing import Any
 import numpy as np
 
 from resstream.arithmetic import FLOAT64, Array, Exact
-from resstream.claim import Claim, Comparison
+from resstream.claim import Claim
 from resstream.errors import ResstreamError
 from resstream.observe.bind import Binding, NotApplicable, Site
 from resstream.observe.seen import Activations
 from resstream.reference import L2, diameter, operator_norm
+from resstream.relations import Comparison, Every, Relation
 
 SUSPECT = -1e-9
 """A relative margin in float64 below which a place goes to the judge; what is above and below 0 is a tie."""
 
 EQUAL = 1e-9
 """How far the sides of an equality may be apart, over 1 + their largest entries, before the place goes to the judge."""
+
+PERTURBATIONS = 8
+"""Of the objects at each site, besides themselves, where perturbations are asked for."""
 
 NEAR = 0.99
 """A bound at least this share of what is known without the theorem says nothing: it is vacuous."""
@@ -38,6 +42,10 @@ class Place:
     vacuous: bool | None
     """Whether the bound says no more than is known without the theorem; None where nobody says what that is."""
     suspects: int
+    worst: int
+    """The instance nearest to a violation."""
+    draw: int = 0
+    """Which perturbation of the objects there; 0 is the objects themselves."""
 
 
 @dataclass(frozen=True)
@@ -60,9 +68,13 @@ class Line:
     undecided: int = 0
     certified: int = 0
     """Sites that the judge found to hold."""
+    tied: int = 0
+    """Sites whose sides the judge could not tell apart: what an equality of irrational numbers comes to at best."""
     reason: str = ""
     """Why the first site that was left out does not fit."""
     error: str = ""
+    around: float | None = None
+    """By how much the objects were perturbed besides."""
 
     @property
     def instances(self) -> int:
@@ -101,12 +113,14 @@ class Line:
                     "tightness": place.tightness,
                     "vacuous": place.vacuous,
                     "suspects": place.suspects,
+                    "perturbation": place.draw,
                 }
                 for place in self.places
             ],
             "left out": self.left_out,
             "certified": self.certified,
             "violated": list(self.violated),
+            "tied": self.tied,
             "undecided": self.undecided,
             "error": self.error or None,
             "seconds": self.seconds,
@@ -124,15 +138,17 @@ def evaluate(
     seen: Activations,
     sites: Iterable[Site],
     seed: int = 0,
+    around: float | None = None,
 ) -> Line:
-    """A claim at some sites, in float64."""
+    """A claim at some sites, in float64; around: also at perturbations of the objects there by up to so much."""
     claim, places, left_out, reason, error = binding.claim, [], 0, "", ""
     start = time.monotonic()
     for site in sites:
-        rng = np.random.default_rng([seed, *claim.seed_words()])
         try:
             with FLOAT64.working():
-                places.append(_place(claim, site, binding.objects(site, seen, rng)))
+                for draw in range(1 if around is None else 1 + PERTURBATIONS):
+                    objects = _objects(binding, site, seen, seed, draw, around)
+                    places.append(_place(claim, site, objects, draw))
         except NotApplicable as misfit:
             reason = reason or str(misfit)
             left_out += 1
@@ -151,17 +167,41 @@ def evaluate(
         time.monotonic() - start,
         reason=reason,
         error=error,
+        around=around,
     )
 
 
-def _place(claim: Claim, site: Site, objects: dict[str, Any]) -> Place:
+def objects_at(binding: Binding, place: Place, seen: Activations, seed: int, around: float | None) -> dict[str, Any]:
+    """The objects that a place was evaluated at."""
+    return _objects(binding, place.site, seen, seed, place.draw, around)
+
+
+def _objects(
+    binding: Binding, site: Site, seen: Activations, seed: int, draw: int, around: float | None
+) -> dict[str, Any]:
+    objects = binding.objects(site, seen, np.random.default_rng([seed, *binding.claim.seed_words()]))
+    if not draw or around is None:
+        return objects
+    rng = np.random.default_rng([seed, draw, *binding.claim.seed_words()])
+    return binding.perturbed(objects, around, rng)
+
+
+def _place(claim: Claim, site: Site, objects: dict[str, Any], draw: int) -> Place:
     batches = [len(value) for value in objects.values() if isinstance(value, np.ndarray) and value.ndim > 2]
     count = max(batches, default=1)
     met = np.ones(count, dtype=bool)
-    for relation in claim.hypotheses(objects) if claim.assuming else ():
-        met &= ~(relation.margin(count).relative < SUSPECT)
-    suspects, largest, bound = np.zeros(count, dtype=bool), np.full(count, -np.inf), -np.inf
-    for relation in claim.conclude(objects):
+    for hypothesis in claim.hypotheses(objects) if claim.assuming else ():
+        met &= ~(hypothesis.margin(count).relative < SUSPECT)
+    suspects, nearest = np.zeros(count, dtype=bool), np.full(count, np.inf)
+    largest, bound = np.full(count, -np.inf), -np.inf
+    conclusion = claim.conclude(objects)
+    parts: Sequence[Relation] = conclusion.relations if isinstance(conclusion, Every) else (conclusion,)
+    for relation in parts:
+        margin = relation.margin(count)
+        nearest = np.minimum(nearest, np.nan_to_num(margin.relative, nan=-np.inf))
+        if not isinstance(relation, Comparison):
+            suspects |= ~(margin.relative >= SUSPECT)
+            continue
         lhs, rhs = _sides(relation, count)
         scale = np.abs(lhs).max(-1) + np.abs(rhs).max(-1)
         if relation.is_equality:
@@ -179,7 +219,8 @@ def _place(claim: Claim, site: Site, objects: dict[str, Any]) -> Place:
             vacuous = bound >= NEAR * without(objects)
         elif claim.id in AT_LEAST_ZERO:
             vacuous = tightness <= 0
-    return Place(site, count, int(met.sum()), tightness, vacuous, int(suspects.sum()))
+    worst = int(np.argmin(np.where(met, nearest, np.inf)))
+    return Place(site, count, int(met.sum()), tightness, vacuous, int(suspects.sum()), worst, draw)
 
 
 def _sides(relation: Comparison, count: int) -> tuple[Array, Array]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from resstream.observe.observation import Observation
-from resstream.observe.table import Line
+from resstream.observe.table import PERTURBATIONS, Line
 
 BOUND_COLUMNS = ("claim", "at", "places", "met", "violated", "lhs/rhs: median", "least", "most", "vacuous")
 HEAD_COLUMNS = (
@@ -22,7 +22,9 @@ def headline(found: Observation) -> str:
     """What was looked at, in one sentence."""
     many = f"{len(found.tokens)} prompts of {min(found.tokens)} to {max(found.tokens)} tokens"
     one = f"1 prompt of {found.tokens[0]} tokens"
-    sampled = f", at most {found.sampled} places of each claim" if found.sampled else ""
+    sampled = f", at most {found.sampled} places of each claim" if found.sampled else ", every place"
+    if found.around is not None:
+        sampled += f", and {PERTURBATIONS} perturbations of each by up to {found.around:g} an entry"
     return (
         f"{found.name} ({found.source}): {found.layers} layers of {found.heads} heads, "
         f"{'causal' if found.causal else 'not causal'}; {one if len(found.tokens) == 1 else many}{sampled}."
@@ -39,6 +41,9 @@ def verdict(found: Observation) -> str:
     ]
     bad = found.violated
     parts.append(f"VIOLATED, certified: {', '.join(bad)}" if bad else "none violated")
+    tied = sum(line.tied for line in found.lines)
+    if tied:
+        parts.append(f"{tied} the same in every digit computed")
     undecided = sum(line.undecided for line in found.lines)
     if undecided:
         parts.append(f"{undecided} undecided by the judge")

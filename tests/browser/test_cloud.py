@@ -238,7 +238,7 @@ def test_a_link_shows_what_its_sender_saw(visit, laboratory):
     assert tokens_of(receiver) == moved
     for seen in (sender, receiver):
         assert seen.page.get_by_role("switch", name="causal mask").is_checked()
-        assert seen.page.get_by_label("norm").input_value() == "layer"
+        assert seen.page.get_by_label("norm", exact=True).input_value() == "layer"
     assert sender.page.locator(".readout").inner_text() == receiver.page.locator(".readout").inner_text()
 
 

@@ -10,8 +10,8 @@ import pytest
 from flint import fmpq
 
 from resstream import domains
-from resstream.arithmetic import FLOAT64, RATIONAL, Ball, exact
-from resstream.claim import Claim, at_most
+from resstream.arithmetic import FLOAT64, RATIONAL, Ball, absolute, exact
+from resstream.claim import Claim, at_least, at_most, equal, more_than
 from resstream.domains import Domain, Part, Size, entries, is_all, size_of
 from resstream.domains.trial import require_its_set
 from resstream.errors import ClaimError, DomainError, Undecided
@@ -307,6 +307,35 @@ def test_all_of_the_set_is_reached(what, domain, reached):
                 if bool(np.all(reached(value))):
                     return
     pytest.fail(f"{what}: never met by {domain}")
+
+
+def determinant(x):
+    if x.shape[-1] == 1:
+        return x
+    minors = (np.delete(x[..., 1:, :], j, -1) for j in range(x.shape[-1]))
+    return sum((-1) ** j * x[..., :1, j : j + 1] * determinant(minor) for j, minor in enumerate(minors))
+
+
+FALSE = {
+    "det M >= 1": ({"M": domains.Invertible(d)}, lambda M: at_least(determinant(M), 1)),
+    "|det M| >= 1": ({"M": domains.Invertible(3)}, lambda M: at_least(absolute(determinant(M)), 1)),
+    "every 1 x 1 invertible matrix is >= 1": ({"M": domains.Invertible(1)}, lambda M: at_least(M, 1)),
+    "e1 has length >= 1 in every norm": (
+        {"norm": domains.Norm(2), "x": domains.Given([1, 0])},
+        lambda norm, x: at_least(row_norms(x, norm), 1),
+    ),
+    "det Q = 1": ({"Q": domains.Orthogonal(d)}, lambda Q: equal(determinant(Q), 1)),
+    "det Q = -1": ({"Q": domains.Orthogonal(3)}, lambda Q: equal(determinant(Q), -1)),
+    "no pivot is 0": ({"M": domains.Invertible(3)}, lambda M: more_than(absolute(M[..., :1, :1]), 0)),
+    "away from the middle": ({"x": domains.Scalar(5, 7)}, lambda x: at_least(absolute(x - 6), exact(1, 100))),
+}
+
+
+@pytest.mark.parametrize("name", FALSE)
+def test_what_is_false_of_a_part_of_the_set_alone_is_refuted(name):
+    over, conclusion = FALSE[name]
+    sizes = {size: range(1, 4) for domain in over.values() for size in domain.size_names()}
+    assert falsify(Claim("trial", over, conclusion, sizes=sizes), 40_000).status == "refuted"
 
 
 def fractions(rng, *shape):

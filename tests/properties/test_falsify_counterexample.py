@@ -216,7 +216,7 @@ def test_a_ball_is_shown_with_its_precision(irrational):
 
 
 def test_notebooks_get_html_and_latex(squared):
-    assert squared._repr_html_().startswith("<div>")
+    assert squared._repr_html_().startswith("<style>")
     assert "&lt;=" in squared._repr_html_()
     latex = squared._repr_latex_()
     assert (latex[0], latex[-1]) == ("$", "$")
@@ -289,7 +289,7 @@ BROKEN = [
     ({"changes": {"rhs": 3}}, "changes: expected text for rhs"),
     ({"changes": {"exec": "x"}}, "changes: expected an object with some of lhs"),
     ({"changes": {"without": "A"}}, "changes: expected text for without"),
-    ({"changes": {"sizes": {"n": "9999"}}}, "its domains take 100,040,067 raw numbers at the largest sizes"),
+    ({"changes": {"sizes": {"n": "9999"}}}, "size n goes up to 9999, expected at most 64"),
     ({"file": "/etc/passwd"}, "name it with --claims, if you trust it"),
 ]
 
@@ -385,6 +385,6 @@ def test_a_verdict_reads_well_at_a_prompt_and_in_a_notebook():
     assert repr(refuted).startswith("contraction.diameter_squared is refuted\n")
     assert "evaluations" in repr(refuted)
     assert repr(survived).startswith("contraction.diameter survived: no violation found, which is no proof\n")
-    assert survived._repr_html_().startswith("<div><strong>contraction.diameter survived")
+    assert ">survived</span>" in survived._repr_html_()
     assert repr(refuted.counterexample) == str(refuted.counterexample)
     assert repr(refuted.claim).startswith("<claim contraction.diameter_squared, expected: fails: Tempting and false")

@@ -21,6 +21,7 @@ from resstream.cli import app
 from resstream.domains import Matrix, NonConstant, RowStochastic
 from resstream.errors import ResstreamError, WeightsError
 from resstream.observe import Observation, observe
+from resstream.observe.certificates import MOST_SUSPECTS
 from resstream.observe.collapse import (
     CARRIED,
     FIRST,
@@ -33,6 +34,7 @@ from resstream.observe.collapse import (
 from resstream.observe.page import page
 from resstream.observe.sources import see
 from resstream.observe.sources.request import Request, read_prompts
+from resstream.observe.table import PERTURBATIONS
 from resstream.reference import diameter, dobrushin, row_norms
 
 LAYERS, HEADS, N, D, WIDTH = 3, 2, 6, 5, 2
@@ -135,6 +137,52 @@ def test_claims_of_ones_own_are_looked_at_and_what_is_false_shows() -> None:
     assert sum(place.suspects for place in found.line("planted.tau").places) == LAYERS * HEADS
     assert sum(place.suspects for place in found.line("planted.norm").places) == (LAYERS + 1) * N
     assert "Z is no object" in found.not_applicable["planted.drawn"]
+    assert found.violated == ["planted.tau", "planted.norm"]
+    assert len(found.line("planted.tau").violated) == MOST_SUSPECTS
+    assert found.line("planted.tau").undecided == LAYERS * HEADS - MOST_SUSPECTS
+
+
+def test_the_tightest_places_are_certified_if_asked_for() -> None:
+    found = observe(table(), claims=["contraction.diameter", "layernorm.invariant"], certify=2)
+    assert (found.line("contraction.diameter").certified, found.line("contraction.diameter").tied) == (2, 0)
+    assert (found.line("layernorm.invariant").certified, found.line("layernorm.invariant").tied) == (0, 2)
+    assert found.violated == []
+
+
+def test_perturbations_are_looked_at_and_stay_in_their_domains() -> None:
+    found = observe(table(causal=True), claims=["contraction.causal", "contraction.diameter"], around=0.05)
+    still = observe(table(causal=True), claims=["contraction.causal", "contraction.diameter"])
+    for line in found.lines:
+        assert len(line.places) == len(still.line(line.id).places) * (1 + PERTURBATIONS)
+        assert line.error == ""
+        assert sum(place.suspects for place in line.places) == 0
+    ratios = found.line("contraction.diameter").tightness
+    assert len(set(ratios.round(12))) > len(set(still.line("contraction.diameter").tightness.round(12)))
+
+
+def test_what_is_false_near_the_objects_alone_is_found_and_judged() -> None:
+    arrays = {"layers.0.pattern": np.tile(np.eye(4), (1, 1, 1)), "layers.0.read": np.zeros((4, 3))}
+
+    @claim("planted.near", over={"X": Matrix("n", "d")})
+    def all_zero(X: Any) -> Any:
+        """Planted: true of the objects, false of everything near them."""
+        return at_most(diameter(X), 0)
+
+    assert observe(arrays, claims=[all_zero]).violated == []
+    found = observe(arrays, claims=[all_zero], around=1e-3)
+    assert found.violated == ["planted.near"]
+    with pytest.raises(ResstreamError, match="around: expected a positive number"):
+        observe(arrays, around=-1.0)
+
+
+def test_claims_of_a_file_are_looked_at(tmp_path: Path) -> None:
+    file = tmp_path / "claims_mine.py"
+    file.write_text(
+        "from resstream.claim import at_most, claim\nfrom resstream.domains import RowStochastic\n"
+        "from resstream.reference import dobrushin\n\n\n"
+        "@claim('mine.half', over={'A': RowStochastic('n')})\ndef half(A):\n    return at_most(2 * dobrushin(A), 1)\n"
+    )
+    assert observe(table(), claims=[f"{file}::mine.half"]).violated == ["mine.half"]
 
 
 def test_true_claims_of_the_library_have_no_suspects() -> None:

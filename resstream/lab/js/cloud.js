@@ -26,13 +26,13 @@ export function cloudDefaults(tokens) {
   };
 }
 
-/** Within the controls' ranges, whatever a link says. @param {CloudState} state @returns {CloudState} */
-export function saneCloud(state) {
+/** Within the controls' ranges, whatever a link says. @param {CloudState} state @param {number[][]} usual tokens @returns {CloudState} */
+export function saneCloud(state, usual) {
   const between = (/** @type {number} */ x, /** @type {number} */ low, /** @type {number} */ high) => Math.min(Math.max(x, low), high);
   const depth = Math.round(between(state.depth, 1, DEEPEST));
   return {
     ...state,
-    tokens: state.tokens.slice(0, 24).map((row) => row.map((x) => between(x, -REACH, REACH))),
+    tokens: (state.tokens[0].length === 2 ? state.tokens : usual).slice(0, 24).map((row) => row.map((x) => between(x, -REACH, REACH))),
     beta: between(state.beta, 0.05, 20),
     depth,
     step: between(state.step, 0, 2),
@@ -52,7 +52,7 @@ export function saneCloud(state) {
  *   link?: (state: CloudState) => string }} options
  */
 export function cloudRoom(root, { state: given, presets, defaults, changed, link }) {
-  let state = saneCloud(given);
+  let state = saneCloud(given, defaults.tokens);
   let run = runCloud(state);
   /** @type {number | null} where the animation is, between layers; null when it is still */
   let playing = null;
@@ -409,7 +409,7 @@ export function cloudRoom(root, { state: given, presets, defaults, changed, link
   /** @param {CloudState} next @param {boolean} [quietly] */
   function set(next, quietly = false) {
     const before = state;
-    state = saneCloud(next);
+    state = saneCloud(next, defaults.tokens);
     if (encode(plain(before), plain(state)) !== "") {
       run = runCloud(state);
       staleCertificate();

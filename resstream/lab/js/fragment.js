@@ -46,8 +46,8 @@ function read(given, usual) {
   if (typeof usual === "string") return given;
   if (Array.isArray(usual[0])) {
     const rows = given.split(";").map((row) => row.split(",").map(Number));
-    const width = /** @type {number[][]} */ (usual)[0].length;
-    const sound = rows.length <= 64 && rows.every((row) => row.length === width && row.every((x) => Math.abs(x) <= 1e4));
+    const width = rows[0].length;
+    const sound = rows.length <= 64 && width <= 64 && rows.every((row) => row.length === width && row.every((x) => Math.abs(x) <= 1e4));
     return sound ? rows : usual;
   }
   if (typeof usual[0] === "string") return given === "" ? [] : given.split(",");

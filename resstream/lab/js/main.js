@@ -28,7 +28,7 @@ function openLaboratory() {
   const kinds = {
     cloud: {
       defaults: cloud,
-      sane: saneCloud,
+      sane: (state) => saneCloud(state, tokens),
       build: (root, state, changed) =>
         cloudRoom(root, { state, presets, defaults: cloud, changed, link: (now) => addressOf("cloud", now) }),
     },

@@ -1,0 +1,18 @@
+"""An audit as LaTeX."""
+
+from __future__ import annotations
+
+from resstream.audit.run import Audit
+from resstream.audit.words import findings, headline
+from resstream.cards import text_latex
+from resstream.typeset import conclusion
+
+
+def audit_latex(audit: Audit) -> str:
+    """The verdict, the formula where the claim's code is one, what was found, and the counterexample if any."""
+    lines = [text_latex(headline(audit)), *(formula.latex for formula in conclusion(audit.claim.conclusion))]
+    lines += [text_latex(line) for line in findings(audit)]
+    if audit.verdict is not None and audit.verdict.counterexample is not None:
+        lines.append(audit.verdict.counterexample.latex())
+    rows = " \\\\\n".join(lines)
+    return f"$\\displaystyle\n\\begin{{array}}{{l}}\n{rows}\n\\end{{array}}\n$"
