@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import Annotated
 
 # Before NumPy is imported: matrices here are small, and workers must not fight over the cores.
 for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
@@ -14,6 +15,7 @@ _printing, _placed = open_streams(), stand_somewhere()  # before anything else c
 
 import typer  # noqa: E402
 
+from resstream import __version__  # noqa: E402
 from resstream.cli import audit, check, falsify, listing, observe, replay, reproduce  # noqa: E402
 from resstream.cli.output import USAGE, say  # noqa: E402
 from resstream.errors import ResstreamError  # noqa: E402
@@ -32,6 +34,21 @@ app = typer.Typer(
 
 for _module in COMMANDS:
     _module.register(app)
+
+
+def _say_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"resstream {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_say_version, is_eager=True, help="Its number.")
+    ] = False,
+) -> None:
+    """State a theorem once, and have it attacked, certified and explained."""
 
 
 def main() -> None:
