@@ -308,6 +308,7 @@ export function cloudRoom(root, { state: given, presets, defaults, changed, link
 
   // ---- showing
 
+  let shownFormula = "";
   let shownTokens = 0;
   let shownDepth = 0;
 
@@ -385,8 +386,11 @@ export function cloudRoom(root, { state: given, presets, defaults, changed, link
           ),
         ),
       );
-    formula.replaceChildren(...layerFormula(state));
-    const match = presets.find((p) => encode(plain({ ...defaults, ...p.settings }), plain(defaults)) === encode(plain(state), plain(defaults)));
+    const key = [state.skip, state.norm, state.placement, state.beta, state.mask].join();
+    if (shownFormula !== key) formula.replaceChildren(...layerFormula(state));
+    shownFormula = key;
+    // Every preset is of the room's own tokens: while one is dragged there is nothing to compare.
+    const match = encode({ tokens: state.tokens }, { tokens: defaults.tokens }) ? undefined : presets.find((p) => encode(plain({ ...defaults, ...p.settings }), plain(defaults)) === encode(plain(state), plain(defaults)));
     preset.set(match ? match.name : "");
     presetAbout.textContent = match ? match.about : "Drag the rings, or move them with the arrow keys; hover one to see where it looks.";
   }

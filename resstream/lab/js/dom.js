@@ -73,12 +73,14 @@ export function slider({ label, min, max, step, value, logarithmic = false, digi
     });
   /** @param {number} x */
   function show(x) {
-    output.textContent = x.toFixed(digits).replace("-", "−") + unit;
+    const text = x.toFixed(digits).replace("-", "−") + unit;
+    if (output.textContent === text) return;
+    output.textContent = text;
     range.setAttribute("aria-valuetext", `${x.toFixed(digits)}${unit}`);
   }
   /** @param {number} x */
   function set(x) {
-    range.value = String(toSlider(x));
+    if (Math.abs(Number(range.value) - toSlider(x)) > 1e-12) range.value = String(toSlider(x));
     show(x);
   }
   set(value);
