@@ -49,6 +49,7 @@ CONCERNS: dict[str, list[str]] = {
     "resstream/reference/*.py": [
         "tests/properties/test_reference_{stem}.py",
         "tests/properties/test_reference_checks.py",
+        "tests/properties/test_reference_inputs.py",
     ],
     "resstream/arithmetic/*.py": [
         "tests/properties/test_arithmetic*.py",
