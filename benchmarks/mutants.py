@@ -401,12 +401,12 @@ def main() -> None:
         "own tests": {file: own for file, (own, *_) in tests.items()},
         "other tests": {file: [*chain.from_iterable(more), *claimed[file]] for file, (_, *more) in tests.items()},
     }
-    for concerning in rings.values():
-        _require_a_clean_start(concerning, options.seconds, options.workers)
     outcomes = {mutant.key: "survived" for mutant in drawn}
     for ring, concerning in rings.items():
         left = [m for m in drawn if outcomes[m.key] == "survived" and concerning[m.file]]
         print(f"{ring}: {len(left)} mutants", file=sys.stderr)
+        asked = {file: concerning[file] for file in {m.file for m in left}}
+        _require_a_clean_start(asked, options.seconds, options.workers)
         answers = run_all([(m, concerning[m.file]) for m in left], options.seconds, options.workers)
         for mutant, (status, _) in zip(left, answers, strict=True):
             if status != 0:
