@@ -37,7 +37,7 @@ PROMPTS = [TEXTS[0], LONG]
 GROUPS = ("contraction", "dobrushin", "skip")
 """Families of claims on what attention contracts and what the skip keeps."""
 
-SAMPLE = 36
+SAMPLE = 24
 """Places of each claim, drawn by the seed."""
 
 SHIPPED = ("two_layers", "filing_model", "fresh_names")

@@ -341,6 +341,8 @@ def bind(claim: Claim, seen: Activations) -> Binding:
         raise NotApplicable("none of its variables is an object of the model")
     if "S" in roles and seen.causal and "causal" not in claim.id and "mask" not in claim.id:
         raise NotApplicable("its softmax has no mask, and the model's has")
+    if "S" in roles and not seen.causal and "causal" in claim.id:
+        raise NotApplicable("its softmax has a causal mask, and the model's has none")
     units = {role.unit for role in roles.values()}
     unit = next(unit for unit in (CHAIN, HEAD, LAYER, POSITIONS, STATE) if unit in units)
     costly = any(word in code for word in COSTLY for code in claim.code())
