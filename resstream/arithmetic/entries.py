@@ -404,6 +404,10 @@ class Entries(np.ndarray[Any, Any]):
     NumPy multiplies object matrices entry by entry in Python, which is most of the time of a judgement.
     """
 
+    def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
+        """A full reduction gives the entry, as of a plain array."""
+        return array[()] if return_scalar else array.view(Entries)
+
     def __matmul__(self, other: Any) -> Any:
         product = _product(self, other)
         return super().__matmul__(other) if product is None else product

@@ -6,6 +6,7 @@ from resstream import domains
 from resstream.arithmetic import exact, largest_entry, smallest_entry, square, total, total_entry
 from resstream.claim import at_least, at_most, claim, equal, every, less_than
 from resstream.claims import contraction
+from resstream.claims import dobrushin as dobrushin_claims
 from resstream.domains import Matrix, Norm, RowStochastic
 from resstream.falsify.certify import Certificate, certify
 from resstream.prove import goals as prove
@@ -51,7 +52,7 @@ def test_a_claim_that_first_fails_at_three_is_proved_at_two_only():
 
 
 def test_an_identity_is_proved_by_algebra():
-    found = goal(contraction.dobrushin_two_forms, {"n": 2, "m": 3})
+    found = goal(dobrushin_claims.dobrushin_two_forms, {"n": 2, "m": 3})
     assert (found.outcome, found.method) == (PROVED, "algebra")
 
 

@@ -33,17 +33,17 @@ def _sizes(claim):
 CASES = {
     "rank collapse lemma, range 2: factor 7.389 > 5": (
         "literature.collapse_lemma_unbounded",
-        {"s": [[0, 20]], "E": [[2, 0]]},
+        {"S": [[0, 20]], "E": [[2, 0]]},
         "violated",
     ),
     "rank collapse lemma, range 1.25: still below 1 + 2m": (
         "literature.collapse_lemma",
-        {"s": [[0, 40]], "E": [[1.25, 0]]},
+        {"S": [[0, 40]], "E": [[1.25, 0]]},
         "holds",
     ),
     "rank collapse lemma, range 1.26: outside its assumption": (
         "literature.collapse_lemma",
-        {"s": [[0, 40]], "E": [[1.26, 0]]},
+        {"S": [[0, 40]], "E": [[1.26, 0]]},
         "outside",
     ),
     "rank collapse lemma, range 1.26: above 1 + 2m": (
@@ -53,7 +53,7 @@ CASES = {
     ),
     "rank collapse lemma, exponential form at range 2": (
         "literature.collapse_lemma_exponential",
-        {"s": [[0, 20]], "E": [[2, 0]]},
+        {"S": [[0, 20]], "E": [[2, 0]]},
         "holds",
     ),
     "softmax at two equal scores: its constant is 1/2": (
