@@ -100,7 +100,7 @@ def test_entropy_and_composition_are_what_they_say() -> None:
     arrays["layers.0.pattern"] = np.full((HEADS, N, N), 1 / N)
     arrays["layers.1.pattern"] = np.tile(np.eye(N), (HEADS, 1, 1))
     rows = observe(arrays, claims=["contraction.diameter"]).head_rows
-    assert rows[0].entropy == pytest.approx(1)
+    assert rows[0].entropy == pytest.approx(1, rel=1e-12)
     assert (rows[0].tau, rows[2].tau, rows[2].entropy) == (pytest.approx(0, abs=1e-15), 1, 0)
     assert rows[0].composes_with == ""
     from resstream.reference import composition_score

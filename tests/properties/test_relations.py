@@ -117,7 +117,7 @@ def test_several_relations_are_decided_by_the_worst_and_alternatives_by_the_best
     assert len(every(good, wrong).decide(RATIONAL).sides) == 2
     entry = at_most(numbers(1, 5, 3), 2).decide(RATIONAL)
     assert (entry.status, entry.lhs, len(entry.sides)) == (VIOLATED, 5, 3)
-    assert entry.margin == pytest.approx(-3 / 7)
+    assert abs(entry.margin + 3 / 7) < 1e-15
 
 
 def test_margins_of_batches():
@@ -131,7 +131,7 @@ def test_margins_of_batches():
     both = every(at_most(x, 3), at_least(x, 2)).margin(3)
     assert both.slack.tolist() == [-1, 0, -1]
     one_of = AnyOf((at_most(x, 1), at_least(x, 4))).margin(3)
-    assert np.allclose(one_of.relative, [0, -1 / 3, 0])
+    assert np.abs(one_of.relative - [0, -1 / 3, 0]).max() < 1e-15
     wide = np.array([[[1.0, 5.0, 2.0]], [[0.0, 1.0, np.nan]]])
     found = at_most(wide, 2).margin(2)
     assert found.slack[0] == -3
