@@ -183,16 +183,12 @@ def _membership(claim: Claim, objects: Mapping[str, Any], sizes: Mapping[str, in
     for name, domain in claim.over.items():
         with noting() as asked:
             try:
-                if not getattr(domain, "contains", _unstated)(objects[name], sizes):
+                if not domain.contains(objects[name], sizes):
                     raise NotExpressible(f"{name} is no member of {domain}")
             except (NotImplementedError, Undecided):
                 continue  # it is a member by how it is built
         for fact in _noted(asked):
             yield dataclasses.replace(fact, about=f"{name} is a member of {domain}")
-
-
-def _unstated(*_: Any) -> bool:
-    raise NotImplementedError
 
 
 # ---- relations --------------------------------------------------------------
