@@ -19,5 +19,6 @@ Print Assumptions skip_keeps.
 Print Assumptions skip_stack_keeps.
 Print Assumptions two_forms.
 Print Assumptions softmax_row_stochastic.
+Print Assumptions softmax_positive_stochastic.
 Print Assumptions scores_contract.
 Print Assumptions dobrushin_is_best.

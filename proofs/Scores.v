@@ -37,6 +37,14 @@ Proof.
   - unfold Rdiv; rewrite sum_scale_r; apply Rinv_r, Rgt_not_eq; now apply sum_exp_pos.
 Qed.
 
+(** Every row is a probability vector, in which no weight is zero. *)
+Corollary softmax_positive_stochastic : forall m n S, (0 < n)%nat ->
+  row_stochastic m n (softmax n S) /\ forall i k, 0 < softmax n S i k.
+Proof.
+  intros m n S Hn; split; [now apply softmax_row_stochastic|].
+  intros i k; apply Rdiv_lt_0_compat; [apply exp_pos | now apply sum_exp_pos].
+Qed.
+
 Definition rows_range_at_most (m n : nat) (S : matrix) (r : R) : Prop :=
   forall i k l, (i < m)%nat -> (k < n)%nat -> (l < n)%nat -> S i k - S i l <= r.
 

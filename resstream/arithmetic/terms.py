@@ -21,7 +21,7 @@ from resstream.arithmetic.entries import Entry, NoValue, place
 from resstream.arithmetic.obligations import NONNEGATIVE, NONZERO, POSITIVE, ZERO, note
 from resstream.arithmetic.rationals import exact_value, one_entry
 
-NUMBER = "number"
+NUMBER, VARIABLE = "number", "variable"
 BRANCH = "branch"
 
 _FUNCTIONS = {"exp": (0, 1), "cos": (0, 1), "sin": (0, 0), "tanh": (0, 0), "erf": (0, 0), "log": (1, 0)}
@@ -56,6 +56,11 @@ class TermEntry(Entry):
         """Whether every operation below is one of rational numbers, so that fractions can follow."""
         return self.operation in _RATIONAL and all(operand.rational for operand in self.operands)
 
+    @property
+    def open(self) -> bool:
+        """Whether it is made of variables, so that nothing is known of its value."""
+        return not self.enclosure.is_finite()
+
     def of(self, value: fmpq) -> TermEntry:
         return number(value)
 
@@ -79,7 +84,7 @@ class TermEntry(Entry):
     def over(self, other: Any) -> Entry:
         if other.exact == 0:
             return NoValue("division by zero", True)
-        if other.enclosure.contains(0):
+        if other.enclosure.contains(0) and not other.open:
             return NoValue("division by a number that may be zero", False)
         if other.operation != NUMBER:
             note(other, NONZERO, f"divisor in {place()}")
@@ -109,7 +114,7 @@ class TermEntry(Entry):
             exact = root if root * root == self.exact else None
         elif self.enclosure < 0:
             return NoValue("square root of a negative number", True)
-        elif not self.enclosure >= 0:
+        elif not self.enclosure >= 0 and not self.open:
             return NoValue("square root of a number that may be negative", False)
         else:
             exact = None
@@ -121,7 +126,11 @@ class TermEntry(Entry):
         at, value = _FUNCTIONS[name]
         exact = fmpq(value) if self.exact == at else None
         result = _node(name, (self,), exact, lambda: getattr(_ball(self), name)())
-        return result if result.enclosure.is_finite() else NoValue("an enclosure without bounds", False, unbounded=True)
+        return (
+            result
+            if result.enclosure.is_finite() or self.open
+            else NoValue("an enclosure without bounds", False, unbounded=True)
+        )
 
     def exponential(self) -> Entry:
         return self._function("exp")
@@ -129,7 +138,7 @@ class TermEntry(Entry):
     def logarithm(self) -> Entry:
         if self.enclosure <= 0:
             return NoValue(f"logarithm of {self}", True)
-        if not self.enclosure > 0:
+        if not self.enclosure > 0 and not self.open:
             return NoValue("logarithm of a number that may not be positive", False)
         if self.operation != NUMBER:
             note(self, POSITIVE, f"logarithm in {place()}")
@@ -201,6 +210,13 @@ def number(value: fmpq) -> TermEntry:
 def leaf(value: fmpq, label: tuple[str, tuple[int, ...]]) -> TermEntry:
     """A rational number with a name of its own, which shares its node with no other."""
     entry = TermEntry(NUMBER, (), value)
+    entry.label = label
+    return entry
+
+
+def variable(label: tuple[str, tuple[int, ...]]) -> TermEntry:
+    """A number of which nothing is known: what is divided by it, and the like, is noted as an obligation."""
+    entry = TermEntry(VARIABLE, (), None, arb(0, float("inf")))
     entry.label = label
     return entry
 

@@ -12,6 +12,7 @@ from types import ModuleType
 
 from resstream import cards
 from resstream.claim import Claim
+from resstream.claims.kernel import KERNEL_CHECKED
 from resstream.errors import ClaimError
 
 
@@ -97,6 +98,17 @@ def as_markdown() -> str:
         for claim in chosen:
             mark = " +" if claim.id in arithmetic else ""
             lines.append(f"| `{claim.id}` | {_cell(claim.headline)}{mark} | {_cell(claim.source)} |")
+    lines += [
+        "",
+        f"## Kernel-checked ({len(KERNEL_CHECKED)})",
+        "",
+        "Of the claims above, those that a theorem of `proofs/` covers: for all sizes, over the real numbers, checked",
+        "by the kernel of Rocq in CI. [docs/trust.md](docs/trust.md) says what that rests on.",
+        "",
+        "| claim | theorem |",
+        "|---|---|",
+        *(f"| `{name}` | `{theorem}` in `proofs/{file}.v` |" for name, (file, theorem) in KERNEL_CHECKED.items()),
+    ]
     return "\n".join(lines) + "\n"
 
 

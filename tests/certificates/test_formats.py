@@ -91,6 +91,7 @@ def test_a_certificate_states_all_of_it(counterexample):
     text = counterexample("layernorm.invariant_to_sign").to("check")
     for words in ("# The instance", "# The hypotheses", "# Branches, divisors and radicands", "# The conclusion"):
         assert words in text
+    assert "is a member of RowStochastic(n)" in counterexample("contraction.diameter_squared").to("check")
 
 
 def test_code_runs(counterexample):

@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from resstream import kernel
+from resstream import claims, kernel
+from resstream.claims.kernel import KERNEL_CHECKED
 
 ROOT = Path(__file__).parents[2]
 PROOFS = ROOT / "proofs"
 
-pytestmark = pytest.mark.skipif(not kernel.found(), reason=f"no coqc; {kernel.INSTALL}")
+needs_coqc = pytest.mark.skipif(not kernel.found(), reason=f"no coqc; {kernel.INSTALL}")
 
 
 def make(directory):
@@ -27,6 +28,7 @@ def built(tmp_path_factory):
     return directory, make(directory)
 
 
+@needs_coqc
 @pytest.mark.xdist_group("proofs")
 def test_every_theorem_is_accepted(built):
     _, done = built
@@ -36,6 +38,7 @@ def test_every_theorem_is_accepted(built):
     assert f"{len(stated)} theorems rest on 4 axioms" in done.stdout
 
 
+@needs_coqc
 @pytest.mark.xdist_group("proofs")
 @pytest.mark.parametrize(
     ("file", "old", "new", "complaint"),
@@ -60,6 +63,7 @@ def test_the_check_fails(built, tmp_path, file, old, new, complaint):
     assert complaint in done.stdout + done.stderr
 
 
+@needs_coqc
 def test_an_axiom_under_another_name_is_seen():
     """What grep cannot see, the kernel's own account names: a variable outside any section is an axiom."""
     text = "From Coq Require Import Reals.\nVariable cheat : (1 < 0)%R.\nLemma false : (1 < 0)%R.\nexact cheat. Qed.\n"
@@ -70,3 +74,12 @@ def test_an_axiom_under_another_name_is_seen():
     assert not answer.accepted
     assert not kernel.check("Lemma nothing : 1 = 1. reflexivity. Qed.\n").accepted, "nothing was asked"
     assert not kernel.check("Lemma false : 1 = 2. reflexivity. Qed. Print Assumptions false.\n").compiled
+
+
+@pytest.mark.parametrize("name", KERNEL_CHECKED)
+def test_a_covered_claim_has_its_theorem(name):
+    """The claim is one that holds; the theorem is stated in that file, and its assumptions are asked for."""
+    file, theorem = KERNEL_CHECKED[name]
+    assert claims.lookup(name).expect == "holds"
+    assert re.search(rf"^(Theorem|Corollary) {theorem} :", (PROOFS / f"{file}.v").read_text(), re.MULTILINE)
+    assert f"Print Assumptions {theorem}.\n" in (PROOFS / "Assumptions.v").read_text()

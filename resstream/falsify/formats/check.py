@@ -64,7 +64,7 @@ _BALLS = Language(
 
 def write(trace: Trace) -> str:
     """The file, as text."""
-    program = Program.of(trace, _FRACTIONS if trace.rational else _BALLS)
+    program = Program.of(_FRACTIONS if trace.rational else _BALLS, trace.arrays, trace.facts)
     needs = " in fractions" if trace.rational else " in fractions and in intervals of mpmath"
     more = "" if trace.rational else _INTERVALS.read_text(encoding="utf-8")
     statement = quoted(trace.claim.statement) or "(It has no statement in words.)"

@@ -51,7 +51,7 @@ LANGUAGE = Language(
 
 def write(trace: Trace) -> str:
     """The file, as text."""
-    program = Program.of(trace, LANGUAGE)
+    program = Program.of(LANGUAGE, trace.arrays, trace.facts)
     left = sum(not fact.exact for fact in trace.facts)
     note = f"\n{left} of {len(trace.facts)} facts need bounds of roots or exponentials: they are left as `sorry`."
     statement = trace.claim.statement.replace("-/", "- /").replace("/-", "/ -")

@@ -10,9 +10,9 @@ import numpy as np
 from flint import fmpq
 
 from resstream.arithmetic import Array
-from resstream.arithmetic.terms import NUMBER, TermEntry
+from resstream.arithmetic.terms import NUMBER, VARIABLE, TermEntry
 from resstream.errors import NotExpressible
-from resstream.falsify.formats.trace import Trace
+from resstream.falsify.formats.trace import Fact
 
 SIZE = 40
 """How many operations an expression has before a part of it gets a name."""
@@ -46,7 +46,9 @@ def worth_a_name(
     uses = Counter(id(operand) for node in order for operand in node.operands)
     weights: dict[int, int] = {}
     for node in order:
-        weight = 0 if node.operation == NUMBER else 1 + sum(weights[id(operand)] for operand in node.operands)
+        weight = (
+            0 if node.operation in (NUMBER, VARIABLE) else 1 + sum(weights[id(operand)] for operand in node.operands)
+        )
         if weight and (uses[id(node)] > 1 or always(node) or weight >= SIZE):
             yield node
             weight = 0
@@ -72,14 +74,22 @@ class Program:
     """Named nodes whose definition was not written yet."""
 
     @classmethod
-    def of(cls, trace: Trace, language: Language, always: Callable[[TermEntry], bool] = lambda _: False) -> Program:
-        """The program of a trace: entries of objects are called as the objects are, the rest t1, t2, ..."""
+    def of(
+        cls,
+        language: Language,
+        arrays: Sequence[tuple[str, Array]],
+        facts: Sequence[Fact],
+        always: Callable[[TermEntry], bool] = lambda _: False,
+    ) -> Program:
+        """The program of some facts about the entries of some arrays, which are called as the arrays are; other steps
+        are t1, t2, ...
+        """
         program = cls(language)
-        entries = [entry for _, value in trace.arrays for entry in value.flat]
+        entries = [entry for _, value in arrays for entry in value.flat]
         for entry in entries:
-            if entry.operation == NUMBER and entry.label is not None:
+            if entry.operation in (NUMBER, VARIABLE) and entry.label is not None:
                 program.names[id(entry)] = language.entry(*entry.label)
-        roots = [side for fact in trace.facts for side in (fact.lhs, fact.rhs)]
+        roots = [side for fact in facts for side in (fact.lhs, fact.rhs)]
         for node in worth_a_name([*roots, *entries], lambda node: always(node) or node.label is not None):
             program.names[id(node)] = f"t{len(program.waiting) + 1}"
             program.waiting[id(node)] = node

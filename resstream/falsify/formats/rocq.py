@@ -59,7 +59,7 @@ _POINTS = {
     "log": "apply ln_1",
     "tanh": "unfold tanh; rewrite sinh_0; lra",
 }
-_SYMBOLS = {"==": "=", "!=": "<>"}
+SYMBOLS = {"==": "=", "!=": "<>"}
 
 
 def number(value: fmpq) -> str:
@@ -107,6 +107,11 @@ def write_book(traces: Sequence[Trace]) -> str:
     return "".join(parts) + f"\nDefinition all_of_them := {proof}.\nPrint Assumptions all_of_them.\n"
 
 
+def plain_preamble() -> str:
+    """What a file begins with that needs no interval: the real numbers, and tactics for rational values."""
+    return _PREAMBLE.format(imports="")
+
+
 def _preamble(traces: Sequence[Trace]) -> str:
     return _PREAMBLE.format(imports="" if all(map(_is_plain, traces)) else _INTERVALS)
 
@@ -131,7 +136,7 @@ class _Writer:
 
     def __init__(self, trace: Trace, bits: int) -> None:
         self.trace, self.bits = trace, bits
-        self.program = Program.of(trace, LANGUAGE, _named_in(trace))
+        self.program = Program.of(LANGUAGE, trace.arrays, trace.facts, _named_in(trace))
         self.bounds: dict[int, tuple[fmpq, fmpq]] = {}
         self.leaves = {id(e) for _, value in trace.arrays for e in value.flat if e.operation == NUMBER}
 
@@ -258,7 +263,7 @@ class _Writer:
     # -- facts
 
     def statement(self, fact: Fact) -> str:
-        symbol = _SYMBOLS.get(fact.symbol, fact.symbol)
+        symbol = SYMBOLS.get(fact.symbol, fact.symbol)
         return f"{self.program.name(fact.lhs)} {symbol} {self.program.name(fact.rhs)}"
 
     def proof(self, fact: Fact) -> str:

@@ -124,8 +124,8 @@ def trace(claim: Claim, raw: Instance, bits: int = BITS) -> Trace:
         # Facts of the sides alone, asked for below, are no branches of the code.
         asked = list(notes)
         violation = tuple(_violating(concluded, system))
-        conditions = tuple(_conditions(asked, (*domain, *hypotheses, *violation)))
-    return Trace(claim, raw.sizes, tuple(listed), domain, hypotheses, conditions, violation)
+        side = tuple(conditions(asked, (*domain, *hypotheses, *violation)))
+    return Trace(claim, raw.sizes, tuple(listed), domain, hypotheses, side, violation)
 
 
 # ---- objects ----------------------------------------------------------------
@@ -183,7 +183,7 @@ def _membership(claim: Claim, objects: Mapping[str, Any], sizes: Mapping[str, in
     for name, domain in claim.over.items():
         with noting() as asked:
             try:
-                if not getattr(domain, "contains", _unstated)(objects[name], sizes):
+                if not domain.contains(objects[name], sizes):
                     raise NotExpressible(f"{name} is no member of {domain}")
             except (NotImplementedError, Undecided):
                 continue  # it is a member by how it is built
@@ -191,14 +191,10 @@ def _membership(claim: Claim, objects: Mapping[str, Any], sizes: Mapping[str, in
             yield dataclasses.replace(fact, about=f"{name} is a member of {domain}")
 
 
-def _unstated(*_: Any) -> bool:
-    raise NotImplementedError
-
-
 # ---- relations --------------------------------------------------------------
 
 
-def _pairs(relation: Comparison, system: Terms) -> list[tuple[TermEntry, TermEntry]]:
+def pairs(relation: Comparison, system: Terms) -> list[tuple[TermEntry, TermEntry]]:
     """The pairs of sides of a comparison, as stated; what has no value raises its error."""
     pairs: list[tuple[TermEntry, TermEntry]] = []
     for lhs, rhs in relation.pairs(system):
@@ -224,7 +220,7 @@ def _certain(facts: Sequence[Fact]) -> list[Fact]:
 def _holding(relation: Relation, system: Terms, about: str) -> list[Fact]:
     """The facts by which a relation holds."""
     if isinstance(relation, Comparison):
-        return _certain([Fact(about, lhs, relation.shown, rhs) for lhs, rhs in _pairs(relation, system)])
+        return _certain([Fact(about, lhs, relation.shown, rhs) for lhs, rhs in pairs(relation, system)])
     if isinstance(relation, Every):
         return [fact for part in relation.relations for fact in _holding(part, system, about)]
     if isinstance(relation, AnyOf):
@@ -240,7 +236,7 @@ def _holding(relation: Relation, system: Terms, about: str) -> list[Fact]:
 def _violating(relation: Relation, system: Terms) -> list[Fact]:
     """The facts by which a relation fails: for a comparison of arrays, at the entry where it fails by most."""
     if isinstance(relation, Comparison):
-        failed = [Fact("conclusion fails", lhs, NEGATED[relation.shown], rhs) for lhs, rhs in _pairs(relation, system)]
+        failed = [Fact("conclusion fails", lhs, NEGATED[relation.shown], rhs) for lhs, rhs in pairs(relation, system)]
         certain = [fact for fact in failed if fact.holds()]
         if not certain:
             raise Undecided("the enclosures do not tell that the conclusion fails")
@@ -267,7 +263,7 @@ def _by_how_much(fact: Fact) -> float:
 _FOR_A_VALUE = ("divisor", "radicand", "logarithm")
 
 
-def _conditions(notes: Sequence[Obligation], facts: Sequence[Fact]) -> Iterator[Fact]:
+def conditions(notes: Sequence[Obligation], facts: Sequence[Fact]) -> Iterator[Fact]:
     """What was noted, once each: all branches, and of divisors and radicands those that the facts depend on."""
     branches = [note for note in notes if not note.role.startswith(_FOR_A_VALUE)]
     needed = reachable([*(side for fact in facts for side in (fact.lhs, fact.rhs)), *(note.entry for note in branches)])
