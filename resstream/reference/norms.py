@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -56,7 +57,7 @@ class Norm:
             raise ShapeError("basis, inverse: expected both or neither")
         if self.basis is not None:
             object.__setattr__(self, "basis", require_square("basis", self.basis))
-            if callable(self.inverse):
+            if isinstance(self.inverse, FunctionType):
                 object.__setattr__(self, "_make_inverse", self.inverse)
                 object.__delattr__(self, "inverse")
             else:

@@ -147,7 +147,9 @@ def test_losses_of_cuts(page, model, keys):
 
 def test_the_weight_on_the_place_before(page):
     A = np.tril(np.random.default_rng(7).uniform(size=(9, 9)))
-    assert page.evaluate("A => lab.previousWeight(A)", A.tolist()) == pytest.approx(np.diagonal(A, -1).mean(), rel=1e-12)
+    assert page.evaluate("A => lab.previousWeight(A)", A.tolist()) == pytest.approx(
+        np.diagonal(A, -1).mean(), rel=1e-12
+    )
 
 
 def test_draws_of_a_seed_are_the_same_and_spread(page):
