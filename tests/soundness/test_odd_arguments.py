@@ -22,7 +22,6 @@ from resstream import reference
 from resstream.errors import ResstreamError
 from resstream.reference import (
     activations,
-    attention,
     attention_only,
     decomposition,
     folding,
@@ -121,10 +120,10 @@ CASES: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "activations.gelu_tanh": (activations.gelu_tanh, {"x": X}),
     "activations.silu": (activations.silu, {"x": X}),
     "attention.softmax": (reference.softmax, {"scores": SQUARE, "mask": MASK}),
-    "attention.banded_mask": (attention.banded_mask, {"n": 3, "reach": 1}),
-    "attention.block_mask": (attention.block_mask, {"n": 3, "block": 2}),
+    "attention.banded_mask": (reference.banded_mask, {"n": 3, "reach": 1}),
+    "attention.block_mask": (reference.block_mask, {"n": 3, "block": 2}),
     "attention.causal_mask": (reference.causal_mask, {"n": 3}),
-    "attention.sliding_window_mask": (attention.sliding_window_mask, {"n": 3, "window": 2}),
+    "attention.sliding_window_mask": (reference.sliding_window_mask, {"n": 3, "window": 2}),
     "attention.attention_scores": (reference.attention_scores, {"Q": X, "K": some(3, 2)}),
     "attention.attention_weights": (reference.attention_weights, {"Q": X, "K": some(3, 2), "mask": MASK}),
     "attention.attention": (reference.attention, {"Q": X, "K": some(3, 2), "V": some(3, 4), "mask": MASK}),
