@@ -150,7 +150,7 @@ def exact(numerator: int | str | Fraction, denominator: int = 1) -> Exact:
     >>> exact(99, 100) * FLOAT64.array([2.0])
     array([1.98])
     >>> exact(1, 3) * RATIONAL.array([2])
-    array([2/3], dtype=object)
+    Entries([2/3], dtype=object)
     """
     for name, value in (("numerator", numerator), ("denominator", denominator)):
         if not isinstance(value, (int, str, Fraction)):

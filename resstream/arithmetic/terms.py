@@ -64,6 +64,10 @@ class TermEntry(Entry):
     def of(self, value: fmpq) -> TermEntry:
         return number(value)
 
+    def known(self) -> fmpq | None:
+        """The rational number of a leaf; what is computed is known by its tree alone."""
+        return None if self.operands else self.exact
+
     # -- operations
 
     def plus(self, other: Any) -> Entry:

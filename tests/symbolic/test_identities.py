@@ -6,7 +6,7 @@ import pytest
 
 from resstream import claims
 from resstream.claim import Claim, at_most, claim, equal, every
-from resstream.domains import Matrix, Norm, Permutation, RowStochastic, Scalar, Vector, Whole
+from resstream.domains import Matrix, NonConstant, Norm, Permutation, RowStochastic, Scalar, Whole
 from resstream.errors import ClaimError
 from resstream.falsify.search import plan, search
 from resstream.prove.identity import prove_identity, small_sizes
@@ -55,7 +55,7 @@ def _stated() -> dict[str, Claim]:
     def two_forms(A):
         return equal(dobrushin(A), dobrushin_overlap(A))
 
-    @claim("two.forms_halved", over={"A": RowStochastic("n")})
+    @claim("two.forms_halved", over={"A": RowStochastic("n")}, sizes={"n": range(2, 4)})
     def two_forms_halved(A):
         return equal(2 * dobrushin(A), dobrushin_overlap(A))
 
@@ -67,7 +67,7 @@ def _stated() -> dict[str, Claim]:
     def signed_diameter(X, c, norm):
         return equal(diameter(c * X, norm), c * diameter(X, norm))
 
-    @claim("order.kept", over={"x": Vector("d"), "order": Permutation("d")}, sizes={"d": range(2, 4)})
+    @claim("order.kept", over={"x": NonConstant("d"), "order": Permutation("d")}, sizes={"d": range(2, 4)})
     def norm_of_reordered(x, order):
         return equal(layer_norm(x @ order), layer_norm(x) @ order)
 
@@ -97,7 +97,7 @@ STATED = _stated()
 def test_true_identities_are_proved(identifier: str) -> None:
     result = prove_identity(STATED[identifier])
     assert result.proved, str(result)
-    assert str(result).startswith("proved at ")
+    assert str(result).startswith("proved")
 
 
 @pytest.mark.parametrize(
