@@ -21,7 +21,7 @@ def test_the_claims_table_equals_the_registry():
 
 
 def test_every_claim_stands_in_the_table_once():
-    table = claims.as_markdown()
+    table = claims.as_markdown().partition("## Kernel-checked")[0]  # where some stand again
     for identifier in claims.library():
         assert len(re.findall(rf"^\| `{re.escape(identifier)}` \|", table, flags=re.M)) == 1
 
