@@ -21,7 +21,9 @@ for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_name, "1")
 
 from resstream import claims
-from resstream.audit import audit, words
+from resstream.audit import audit
+from resstream.audit.report import data, numbers, words
+from resstream.audit.result import SUPERFLUOUS
 
 sys.path.insert(0, str(Path(__file__).parent))
 import ten_findings
@@ -38,22 +40,22 @@ def audited(identifier: str, budget: int, seconds: float, seed: int) -> dict[str
         return {"claim": identifier, "failure": f"{type(failure).__name__}: {failure}", "seconds": 0.0}
     counterexample = found.verdict.counterexample if found.verdict else None
     return {
-        **words.to_json(found),
+        **data.to_json(found),
         "headline": claim.headline,
         "source": claim.source,
         "as_expected": found.as_expected,
-        "instance": words.instance(counterexample) if counterexample else "",
-        "proved": words.proofs(found.proofs),
+        "instance": numbers.instance(counterexample) if counterexample else "",
+        "proved": [text for text, _ in words.proofs(found.proofs)],
         "texts": {
             part.relation: (
-                str(part.sharpness),
-                words.instance(part.sharpness.extremal) if part.sharpness.extremal else "",
+                words.sharp(part)[0],
+                numbers.instance(part.sharpness.shown or part.sharpness.extremal) if part.sharpness.extremal else "",
             )
             for part in found.parts
         },
-        "sharper": {part.relation: str(part.profile.sharper) for part in found.parts if part.profile.sharper},
-        "needs": [str(v) for v in found.necessity if v.status == "survived" and not v.detail],
-        "rescue": [label for label, _ in found.failures.rescue] if found.failures else [],
+        "sharper": {part.relation: words.sharper(part) for part in found.parts if part.profile.sharper},
+        "needs": [words.need(v) for v in found.necessity if v.conclusion == SUPERFLUOUS],
+        "rescue": [rescue.label for rescue in found.failures.rescue] if found.failures else [],
     }
 
 

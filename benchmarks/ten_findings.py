@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from resstream import claims
-from resstream.audit import words
+from resstream.audit.report import numbers
 from resstream.falsify.run import falsify
 
 DOCUMENT = Path(__file__).parents[1] / "docs" / "findings.md"
@@ -124,7 +124,7 @@ def as_markdown() -> str:
             assert verdict.counterexample is not None, f"{identifier}: {verdict.status}"
             judged = verdict.counterexample.judgement
             sides = f"{_short(judged.lhs)} against {_short(judged.rhs)}"
-            instance = " ".join(words.instance(verdict.counterexample).split())
+            instance = " ".join(numbers.instance(verdict.counterexample).split())
             lines.append(f"- `{identifier}` is refuted: `{instance}` gives {sides}")
         lines.append("")
     return "\n".join(lines)

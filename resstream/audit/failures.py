@@ -1,76 +1,126 @@
-"""Where a false claim fails and where it survives: a map over sizes, options and kinds of matrices."""
+"""Where a false claim fails and what saves it: a map over sizes, options and kinds of matrices.
+
+Nothing is said to survive against which a certified counterexample is known, whoever found it: after every search the
+whole map is held against the pool again.
+"""
 
 from __future__ import annotations
 
 import itertools
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from resstream.audit.attack import searched
+from resstream.audit import commands
+from resstream.audit.attack import Attack
 from resstream.audit.kinds import narrower
 from resstream.audit.restate import restated
+from resstream.audit.result import FAILS, SURVIVES, UNKNOWN, Cell, FailureMap, Kind, Rescue
+from resstream.audit.witnesses import Witness, Witnesses
 from resstream.claim import Claim
-from resstream.domains import Domain, Norm
+from resstream.domains import Domain, EqualRows, Norm, Permutation, Stack
 
-LARGEST = 4
-"""How many values of a size the map has."""
+LONGEST = 16
+"""How many values of a size a map of one size has."""
 
-CELL = 2048
-"""Evaluations for a cell of the map."""
+LARGEST = 6
+"""How many values of each of two sizes a map has."""
 
-FULL = 16_384
-"""Evaluations for an added hypothesis under which every cell survived."""
+CELLS = 72
 
-FAILS, SURVIVES, UNKNOWN = "fails", "survives", "unknown"
+LEAST, MOST = 1024, 8192
+"""Evaluations for a cell of the map: as many for each as there is time for."""
 
+SHARE = 0.3
+"""The share of what is left in time that the cells have."""
 
-@dataclass(frozen=True)
-class Cell:
-    """One place of the map: sizes held fixed, options held fixed, a variable restricted to a kind."""
+FLOOR = 50
 
-    sizes: Mapping[str, int]
-    options: str
-    outcome: str
-    instances: int = 0
+RESCUES = 3
+"""How many restrictions are looked for."""
 
+SEEDS = 2
 
-@dataclass(frozen=True)
-class FailureMap:
-    """Where a claim fails.
+FURTHER = 2
+"""By what factor the sizes grow at which a restriction is tried beyond the stated ones."""
 
-    cells: every combination of up to four values of the first two sizes and every option. kinds: each variable
-    restricted to narrower domains, at all sizes. rescue: the first added hypotheses under which the claim survives a
-    full search, from the least restrictive on.
-    """
-
-    rows: str
-    columns: str
-    cells: tuple[Cell, ...] = ()
-    kinds: tuple[tuple[str, str, int], ...] = ()
-    rescue: tuple[tuple[str, int], ...] = ()
-
-    @property
-    def options(self) -> list[str]:
-        """The combinations of options, each a map of its own."""
-        return list(dict.fromkeys(cell.options for cell in self.cells))
+LARGEST_TRIED = 16
 
 
 @dataclass
-class _Search:
-    """The small searches of a map."""
+class _Map:
+    claim: Claim
+    attack: Attack
+    witnesses: Witnesses
+    budget: int
 
-    seed: int
-    left: Callable[[], float]
+    def known(self, sizes: Mapping[str, range], over: Mapping[str, Domain]) -> Witness | None:
+        return self.witnesses.within(sizes, over)
 
-    def outcome(self, claim: Claim, budget: int) -> tuple[str, int]:
-        """What a search of a restricted claim says."""
-        verdict = searched(claim, budget, self.seed, floor=50)
-        names = {"refuted": FAILS, "survived": SURVIVES}
-        return names.get(verdict.status, UNKNOWN), verdict.tally.accepted
+    def outcome(self, claim: Claim, budget: int, seeds: int = 1) -> tuple[str, int, int, str]:
+        """What a search of a restricted claim says; what refutes it goes into the pool."""
+        found = self.attack(claim, budget, seeds, FLOOR)
+        if found.certificate is not None:
+            self.witnesses.add(found.certificate, self.attack.seed, found.engine)
+        evidence = "a certified counterexample" if found.outcome == FAILS else found.reason
+        return found.outcome, found.instances, found.evaluations, evidence
 
 
-def _fixed(claim: Claim, sizes: Mapping[str, range], over: Mapping[str, Domain]) -> Claim:
+def failure_map(
+    claim: Claim,
+    attack: Attack,
+    witnesses: Witnesses,
+    budget: int,
+    progress: Callable[[], None] = lambda: None,
+) -> FailureMap:
+    """Where a claim fails, by searches of equal length, and what saves it, by searches as long as `budget`."""
+    at = _Map(claim, attack, witnesses, budget)
+    axes, values = _axes(claim, witnesses)
+    places = [
+        (label, over, dict(zip(axes, chosen, strict=True)))
+        for label, over in options_of(claim)
+        for chosen in itertools.product(*(values[name] for name in axes))
+    ]
+    share = SHARE * attack.left() * attack.rate / max(len(places), 1)
+    each = int(min(max(share, LEAST), MOST, max(budget, 1)))
+    cells = []
+    for label, over, sizes in places:
+        fixed = {name: range(value, value + 1) for name, value in sizes.items()}
+        if at.known(fixed, over) is not None:
+            cells.append(Cell(sizes, label, FAILS, evidence="a counterexample of the pool lies there"))
+        elif attack.left() <= 0:
+            cells.append(Cell(sizes, label, UNKNOWN, evidence="time was short"))
+        else:
+            cells.append(Cell(sizes, label, *at.outcome(fixed_claim(claim, fixed, over), each)))
+        progress()
+    kinds = [_kind(at, name, kind, each) for name, kind in kinds_of(claim)]
+    rescues: list[tuple[Rescue, dict[str, range], dict[str, Domain]]] = []
+    tried = set()
+    for _ in range(24):
+        cells, kinds = _held_against_the_pool(at, cells, kinds)
+        rescues = [one for one in rescues if at.known(*one[1:]) is None]
+        candidate = next(
+            (
+                one
+                for one in _restrictions(claim, axes, cells, kinds)
+                if one[0] not in tried and at.known(*one[1:]) is None
+            ),
+            None,
+        )
+        if candidate is None or len(rescues) == RESCUES or attack.left() <= 0:
+            break
+        tried.add(candidate[0])
+        rescue = _rescue(at, *candidate)
+        if rescue is not None:
+            rescues.append((rescue, *candidate[1:]))
+        progress()
+    cells, kinds = _held_against_the_pool(at, cells, kinds)
+    rescues = [one for one in rescues if at.known(*one[1:]) is None]
+    rows, columns = (*axes, "", "")[:2]
+    return FailureMap(rows, columns, tuple(cells), tuple(kinds), tuple(one[0] for one in rescues))
+
+
+def fixed_claim(claim: Claim, sizes: Mapping[str, range], over: Mapping[str, Domain]) -> Claim:
     """The claim with sizes and domains of its own, under its own name: the random streams are the same throughout."""
     changed = claim.replace(over=dict(over))
     known = changed.size_ranges()
@@ -78,35 +128,24 @@ def _fixed(claim: Claim, sizes: Mapping[str, range], over: Mapping[str, Domain])
     return restated(changed, "map", lambda relations, _: relations)
 
 
-def failure_map(
-    claim: Claim,
-    seed: int = 0,
-    left: Callable[[], float] = lambda: float("inf"),
-    progress: Callable[[], None] = lambda: None,
-) -> FailureMap:
-    """Where a claim fails; `left` gives the seconds that are left, and what they did not suffice for is left out."""
-    small = _Search(seed, left)
-    ranges = {name: tuple(values)[:LARGEST] for name, values in claim.size_ranges().items()}
+def _axes(claim: Claim, witnesses: Witnesses) -> tuple[list[str], dict[str, list[int]]]:
+    """The sizes along which the map is drawn, and their values: the counterexamples' sizes are among them."""
+    ranges = claim.size_ranges()
     axes = sorted((name for name in ranges if len(ranges[name]) > 1), key=lambda name: _first_use(claim, name))[:2]
-    cells: list[Cell] = []
-    for label, restriction in _options(claim):
-        for values in itertools.product(*(ranges[name] for name in axes)):
-            if left() <= 0:
-                break
-            sizes = dict(zip(axes, values, strict=True))
-            fixed = {name: range(value, value + 1) for name, value in sizes.items()}
-            outcome, instances = small.outcome(_fixed(claim, fixed, restriction), CELL)
-            cells.append(Cell(sizes, label, outcome, instances))
-            progress()
-    kinds = []
-    for name, kind in _kinds(claim):
-        if left() <= 0:
-            break
-        outcome, instances = small.outcome(_fixed(claim, {}, {name: kind}), CELL)
-        kinds.append((f"{name} in {kind}", outcome, instances))
-        progress()
-    rows, columns = (*axes, "", "")[:2]
-    return FailureMap(rows, columns, tuple(cells), tuple(kinds), tuple(_rescues(claim, small, axes, cells, kinds)))
+    most = LONGEST if len(axes) == 1 else LARGEST
+    choices = max(len(list(options_of(claim))), 1)
+    while len(axes) == 2 and most > 3 and most * most * choices > CELLS:
+        most -= 1
+    values = {}
+    for name in axes:
+        known = [w.raw.sizes[name] for w in witnesses.found if name in w.raw.sizes]
+        chosen = set(list(ranges[name])[:most])
+        for size in known[:3]:
+            place = ranges[name].index(size) if size in ranges[name] else None
+            if place is not None:
+                chosen |= set(list(ranges[name])[max(place - 1, 0) : place + 3])
+        values[name] = sorted(chosen)
+    return axes, values
 
 
 def _first_use(claim: Claim, name: str) -> int:
@@ -116,75 +155,137 @@ def _first_use(claim: Claim, name: str) -> int:
     return place.start() if place else len(written)
 
 
-def _options(claim: Claim) -> Iterator[tuple[str, dict[str, Domain]]]:
+def options_of(claim: Claim) -> Iterator[tuple[str, dict[str, Domain]]]:
     """Every combination of options, as a label and the domains that have it."""
-    norms = {name: domain for name, domain in claim.over.items() if isinstance(domain, Norm)}
+    norms = {name: domain for name, domain in claim.over.items() if isinstance(domain, Norm) and len(domain.kinds) > 1}
     if not norms:
         yield "", {}
         return
     for kinds in itertools.product(*(domain.kinds for domain in norms.values())):
         chosen = dict(zip(norms, kinds, strict=True))
         label = ", ".join(f"{name} = {kind}" for name, kind in chosen.items())
-        yield label, {name: Norm(norms[name].size, (kind,), bases=False) for name, kind in chosen.items()}
+        yield label, {name: replace(norms[name], kinds=(kind,)) for name, kind in chosen.items()}
 
 
-def _kinds(claim: Claim) -> Iterator[tuple[str, Domain]]:
+def kinds_of(claim: Claim) -> Iterator[tuple[str, Domain]]:
+    """Every variable with each of the narrower domains that the command line knows."""
     for name, domain in claim.over.items():
         for kind in narrower(domain):
-            yield name, kind
+            if not kind.excluded({size: max(values) for size, values in claim.size_ranges().items()}):
+                yield name, kind
 
 
-def _rescues(
-    claim: Claim, small: _Search, axes: list[str], cells: list[Cell], kinds: list[tuple[str, str, int]]
-) -> Iterator[tuple[str, int]]:
-    """Restrictions under which no cell fails, verified by a longer search: options, kinds, then sizes, then pairs."""
-    found = 0
-    for label, sizes, over in _restrictions(claim, axes, cells, kinds):
-        if small.left() <= 0 or found == 3:
-            return
-        outcome, instances = small.outcome(_fixed(claim, sizes, over), FULL)
-        if outcome == SURVIVES:
-            found += 1
-            yield label, instances
+def _kind(at: _Map, name: str, kind: Domain, budget: int) -> Kind:
+    label = f"{name} in {kind}"
+    if at.known({}, {name: kind}) is not None:
+        return Kind(label, name, str(kind), FAILS, evidence="a counterexample of the pool lies there")
+    if at.attack.left() <= 0:
+        return Kind(label, name, str(kind), UNKNOWN, evidence="time was short")
+    return Kind(label, name, str(kind), *at.outcome(fixed_claim(at.claim, _failing_sizes(at), {name: kind}), budget))
+
+
+def _failing_sizes(at: _Map) -> dict[str, range]:
+    """From the least sizes of the known counterexamples on, where a restriction has something to save."""
+    ranges = at.claim.size_ranges()
+    least = {name: min((w.raw.sizes.get(name, 0) for w in at.witnesses.found), default=0) for name in ranges}
+    return {name: values[values.index(least[name]) :] for name, values in ranges.items() if least[name] in values}
+
+
+def _held_against_the_pool(at: _Map, cells: list[Cell], kinds: list[Kind]) -> tuple[list[Cell], list[Kind]]:
+    """The map once more, with every counterexample that is known by now."""
+    options = dict(options_of(at.claim))
+    domains = {f"{name} in {kind}": (name, kind) for name, kind in kinds_of(at.claim)}
+    now = []
+    for cell in cells:
+        fixed = {name: range(value, value + 1) for name, value in cell.sizes.items()}
+        fails = cell.outcome != FAILS and at.known(fixed, options[cell.options]) is not None
+        now.append(replace(cell, outcome=FAILS, evidence="a counterexample of the pool lies there") if fails else cell)
+    seen = []
+    for kind in kinds:
+        name, domain = domains[kind.label]
+        fails = kind.outcome != FAILS and at.known({}, {name: domain}) is not None
+        seen.append(replace(kind, outcome=FAILS, evidence="a counterexample of the pool lies there") if fails else kind)
+    return now, seen
+
+
+# ---- what saves it ----------------------------------------------------------
+
+
+def _rescue(at: _Map, label: str, sizes: dict[str, range], over: dict[str, Domain]) -> Rescue | None:
+    """The restriction, if no search refutes it: at its sizes, where the claim fails, and beyond the stated sizes."""
+    failing = _failing_sizes(at)
+    narrowed = {name: sizes.get(name, values) for name, values in failing.items()}
+    instances = evaluations = 0
+    searches = [(sizes, SEEDS)]
+    if not sizes:
+        searches.append((narrowed, SEEDS))
+    further = {name: _further(name, sizes, at.claim) for name in at.claim.size_ranges() if name not in sizes}
+    for chosen, seeds in searches:
+        outcome, met, spent, _ = at.outcome(fixed_claim(at.claim, chosen, over), at.budget, seeds)
+        instances, evaluations = instances + met, evaluations + spent
+        if outcome != SURVIVES:
+            return None
+    if further and any(len(values) > 1 for values in further.values()):
+        outcome, met, spent, _ = at.outcome(fixed_claim(at.claim, {**sizes, **further}, over), at.budget)
+        if outcome == FAILS:
+            return None
+    return Rescue(label, instances, evaluations, commands.falsify(at.claim, over, sizes))
+
+
+def _further(name: str, sizes: Mapping[str, range], claim: Claim) -> range:
+    """Sizes up to twice the largest stated one."""
+    values = sizes.get(name, claim.size_ranges()[name])
+    top = max(values)
+    return range(min(values), min(max(FURTHER * top, top + 2), max(LARGEST_TRIED, top)) + 1, values.step)
+
+
+_TRIVIAL = (EqualRows, Permutation)
+
+
+def _is_trivial(kind: Domain) -> bool:
+    """Whether a kind leaves so little that it saves many a claim and explains none."""
+    return isinstance(kind.inner if isinstance(kind, Stack) else kind, _TRIVIAL)
 
 
 def _restrictions(
-    claim: Claim, axes: list[str], cells: list[Cell], kinds: list[tuple[str, str, int]]
+    claim: Claim, axes: list[str], cells: list[Cell], kinds: list[Kind]
 ) -> Iterator[tuple[str, dict[str, range], dict[str, Domain]]]:
-    options = dict(_options(claim))
+    """Candidates, the widest first: options, kinds, several sizes; then one size alone, and kinds that leave little."""
+    options = dict(options_of(claim))
     for label, over in options.items():
         if label and _all_survive([cell for cell in cells if cell.options == label]):
             yield label, {}, over
-    surviving = {change for change, outcome, _ in kinds if outcome == SURVIVES}
-    for name, kind in _kinds(claim):
-        if f"{name} in {kind}" in surviving:
-            yield f"{name} in {kind}", {}, {name: kind}
+    saved = {kind.label for kind in kinds if kind.outcome == SURVIVES}
+    domains = [(name, kind) for name, kind in kinds_of(claim) if f"{name} in {kind}" in saved]
+    by_size = []
     for name in axes:
-        values = sorted({cell.sizes[name] for cell in cells})
-        good = [value for value in values if _all_survive([cell for cell in cells if cell.sizes[name] == value])]
-        if good:
-            yield from _size_restriction(claim, name, good, {}, "")
+        by_size += list(_size_restrictions(claim, name, cells, {}, ""))
     for name, (label, over) in itertools.product(axes, options.items()):
-        chosen = [cell for cell in cells if cell.options == label]
-        values = sorted({cell.sizes[name] for cell in chosen})
-        good = [value for value in values if _all_survive([cell for cell in chosen if cell.sizes[name] == value])]
-        if label and good:
-            yield from _size_restriction(claim, name, good, over, f" and {label}")
+        if label:
+            by_size += list(
+                _size_restrictions(claim, name, [c for c in cells if c.options == label], over, f" and {label}")
+            )
+    yield from ((f"{name} in {kind}", {}, {name: kind}) for name, kind in domains if not _is_trivial(kind))
+    yield from (one for one in by_size if any(len(values) > 1 for values in one[1].values()))
+    yield from (one for one in by_size if all(len(values) == 1 for values in one[1].values()))
+    yield from ((f"{name} in {kind}", {}, {name: kind}) for name, kind in domains if _is_trivial(kind))
 
 
-def _size_restriction(
-    claim: Claim, name: str, good: list[int], over: dict[str, Domain], further: str
+def _size_restrictions(
+    claim: Claim, name: str, cells: list[Cell], over: dict[str, Domain], further: str
 ) -> Iterator[tuple[str, dict[str, range], dict[str, Domain]]]:
     """Sizes at which all cells survive: from a value on if they reach the end of the map, else up to a value."""
+    shown = sorted({cell.sizes[name] for cell in cells})
     values = list(claim.size_ranges()[name])
-    shown = values[:LARGEST]
+    good = [value for value in shown if _all_survive([cell for cell in cells if cell.sizes[name] == value])]
     upper = [value for value in shown if all(v in good for v in shown if v >= value)]
     lower = [value for value in shown if all(v in good for v in shown if v <= value)]
+    step = claim.size_ranges()[name].step
     if upper and upper[0] != shown[0]:
-        yield f"{name} >= {upper[0]}{further}", {name: range(upper[0], values[-1] + 1)}, over
-    elif lower and lower[-1] != shown[-1]:
-        sign = "=" if lower[-1] == shown[0] else "<="
-        yield f"{name} {sign} {lower[-1]}{further}", {name: range(values[0], lower[-1] + 1)}, over
+        yield f"{name} >= {upper[0]}{further}", {name: range(upper[0], values[-1] + 1, step)}, over
+    if lower and lower[-1] != shown[-1]:
+        sign = "=" if lower[-1] == values[0] else "<="
+        yield f"{name} {sign} {lower[-1]}{further}", {name: range(values[0], lower[-1] + 1, step)}, over
 
 
 def _all_survive(cells: list[Cell]) -> bool:

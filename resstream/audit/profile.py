@@ -8,20 +8,22 @@ its own.
 from __future__ import annotations
 
 import ast
+import dataclasses
 import inspect
 import textwrap
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from resstream import arithmetic
 from resstream import claim as claim_module
-from resstream.arithmetic import FLOAT64, Array, exp, square, tanh
-from resstream.audit.attack import searched
-from resstream.audit.restate import restated
+from resstream.arithmetic import FLOAT64, Array, exp, log, sin, sqrt, square, tanh
+from resstream.audit.attack import Attack
+from resstream.audit.result import SURVIVES, Profile, Sharper
 from resstream.claim import Batch, Claim, Instance, Relation, at_most
+from resstream.domains import Count
 from resstream.falsify import engines
 
 BATCHES = 64
@@ -38,54 +40,95 @@ POINTS = 16
 SMALLEST = 1e-4
 """The least value of a quantity that a curve has; the largest is its inverse."""
 
-FORMS: dict[str, Callable[[Any], Any]] = {
-    "{q}^2": square,
-    "{q}/2": lambda q: q / 2,
-    "{q}/4": lambda q: q / 4,
+TRIES = 8
+"""Forms that are put to the falsifier, at most: what refutes one is in the sample of the next."""
+
+SHAPED: dict[str, Callable[[Any], Any]] = {
     "{q}": lambda q: q,
-    "{q}^2/2": lambda q: square(q) / 2,
-    "tanh({q}/4)": lambda q: tanh(q / 4),
-    "tanh({q}/2)": lambda q: tanh(q / 2),
+    "({q})**2": square,
+    "sqrt({q})": sqrt,
     "tanh({q})": tanh,
-    "1 - exp(-{q}/2)": lambda q: 1 - exp(-q / 2),
     "1 - exp(-{q})": lambda q: 1 - exp(-q),
     "{q}/(1 + {q})": lambda q: q / (1 + q),
     "{q}/(2 + {q})": lambda q: q / (2 + q),
+    "log(1 + {q})": lambda q: log(1 + q),
+    "sin({q})": sin,
+}
+"""Functions of a quantity, of which multiples are tried, inside and outside."""
+
+MULTIPLES: dict[str, Callable[[Any], Any]] = {
+    "{q}": lambda q: q,
+    "{q}/8": lambda q: q / 8,
+    "{q}/4": lambda q: q / 4,
+    "{q}/(2*sqrt(2))": lambda q: q / (2 * sqrt(0 * q + 2)),
+    "{q}/2": lambda q: q / 2,
+    "{q}/sqrt(2)": lambda q: q / sqrt(0 * q + 2),
+    "sqrt(2)*{q}": lambda q: q * sqrt(0 * q + 2),
+    "2*{q}": lambda q: 2 * q,
 }
 
+SIZED: dict[str, Callable[[Any, Any], Any]] = {
+    "exp({q})/(exp({q}) + {n} - 1)": lambda q, n: 1 / (1 + (n - 1) * exp(-q)),
+    "(exp({q}) - 1)/(exp({q}) + {n} - 1)": lambda q, n: (1 - exp(-q)) / (1 + (n - 1) * exp(-q)),
+    "{q}/{n}": lambda q, n: q / n,
+    "{q}/sqrt({n})": lambda q, n: q / sqrt(0 * q + n),
+    "sqrt({n})*{q}": lambda q, n: q * sqrt(0 * q + n),
+    "sqrt({n} - 1)*{q}": lambda q, n: q * sqrt(0 * q + (n - 1)),
+    "({n} - 1)*{q}/{n}": lambda q, n: (n - 1) * q / n,
+    "sqrt(({n} - 1)/{n})*{q}": lambda q, n: q * sqrt((0 * q + n - 1) / n),
+    "sqrt(1 - 1/{n})*tanh({q})": lambda q, n: tanh(q) * sqrt((0 * q + n - 1) / n),
+}
+"""Functions of a quantity and a size."""
+
 
 @dataclass(frozen=True)
-class Sharper:
-    """A lower bound than the printed one that survived: `form` on the right; attained if the sample meets it."""
+class Form:
+    """A function of a quantity, and perhaps of a size, in every number system; and its text."""
 
-    form: str
-    quantity: str
-    survived: int
-    attained: bool
+    template: str
+    function: Callable[..., Any]
+    size: str = ""
 
-    def __str__(self) -> str:
-        sharp = "; it is attained" if self.attained else ""
-        return f"{self.form} takes the place of the right side and survives ({self.survived:,} instances){sharp}"
+    def __call__(self, value: Any, sizes: Mapping[str, Any]) -> Any:
+        return self.function(value, sizes[self.size]) if self.size else self.function(value)
+
+    def text(self, quantity: str) -> str:
+        """The form with the quantity in it."""
+        return self.template.replace("{q}", quantity).replace("{n}", self.size)
 
 
-@dataclass(frozen=True)
-class Profile:
-    """What the sides do in a sample: `curves` holds, by quantity, points (value, largest ratio of the sides there).
+def _composed(outer: Callable[[Any], Any], shape: Callable[[Any], Any], inner: Callable[[Any], Any]) -> Any:
+    return lambda q: outer(shape(inner(q)))
 
-    reference holds, at the same points of the sharper bound's quantity, that bound as a share of the printed one.
-    """
 
-    curves: Mapping[str, list[tuple[float, float]]] = field(default_factory=dict)
-    sharper: Sharper | None = None
-    reference: list[tuple[float, float]] = field(default_factory=list)
+def forms_in(sizes: Sequence[str]) -> list[Form]:
+    """All forms that are tried."""
+    found: dict[str, Form] = {}
+    for shape, function in SHAPED.items():
+        for inside, inner in MULTIPLES.items():
+            for outside, outer in MULTIPLES.items():
+                if shape in ("{q}", "({q})**2", "sqrt({q})") and inside != "{q}":
+                    continue
+                body = shape.replace("{q}", inside if inside == "{q}" or "(" in shape else f"({inside})")
+                body = (
+                    body if outside == "{q}" or shape in ("{q}", "tanh({q})", "sin({q})", "({q})**2") else f"({body})"
+                )
+                text = outside.replace("{q}", body)
+                found.setdefault(text, Form(text, _composed(outer, function, inner)))
+    for size in sizes:
+        for template, two in SIZED.items():
+            found[f"{template} {size}"] = Form(template, two, size)
+    return list(found.values())
 
 
 class Quantities:
-    """The numbers that a claim's conclusion computes on its way, named by their source text."""
+    """The numbers that a claim's function computes on its way, named by their source text."""
 
-    def __init__(self, claim: Claim) -> None:
-        self._function = _instrumented(claim.conclusion)
-        self._parameters = tuple(inspect.signature(claim.conclusion).parameters)
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.names: list[str] = []
+        """The source texts, in the order in which they are written."""
+        self._function = _instrumented(function, self.names)
+        self._parameters = tuple(inspect.signature(function).parameters)
 
     def of(self, objects: Mapping[str, Any]) -> dict[str, Array]:
         """Their values (..., 1, 1) for some objects."""
@@ -100,11 +143,15 @@ _PLAIN = {name for module in (arithmetic, claim_module) for name in vars(module)
 
 
 class _Recorder(ast.NodeTransformer):
+    def __init__(self, names: list[str]) -> None:
+        self.names = names
+
     def visit_Call(self, node: ast.Call) -> ast.AST:
         text = ast.unparse(node)
         self.generic_visit(node)
         if not isinstance(node.func, ast.Name) or node.func.id in _PLAIN:
             return node
+        self.names.append(text)
         seen = ast.Name("__seen__", ast.Load())
         return ast.Call(ast.Name("__record__", ast.Load()), [seen, ast.Constant(text), node], [])
 
@@ -115,7 +162,7 @@ def _record(seen: dict[str, Array], text: str, value: Any) -> Any:
     return value
 
 
-def _instrumented(function: Callable[..., Any]) -> Callable[..., Any] | None:
+def _instrumented(function: Callable[..., Any], names: list[str]) -> Callable[..., Any] | None:
     """The function with a first argument in which its calls leave their values; None where its source is not plain."""
     try:
         tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
@@ -126,7 +173,7 @@ def _instrumented(function: Callable[..., Any]) -> Callable[..., Any] | None:
         return None
     definition.decorator_list = []
     definition.args.args.insert(0, ast.arg("__seen__"))
-    changed = ast.fix_missing_locations(_Recorder().visit(tree))
+    changed = ast.fix_missing_locations(_Recorder(names).visit(tree))
     scope = dict(function.__globals__, __record__=_record)
     exec(compile(changed, "<quantities of a claim>", "exec"), scope)
     result: Callable[..., Any] = scope[definition.name]
@@ -136,55 +183,91 @@ def _instrumented(function: Callable[..., Any]) -> Callable[..., Any] | None:
 # ---- the sample -------------------------------------------------------------
 
 
+@dataclass
+class _Sample:
+    """Values of the quantities, the sides and the sizes, a row an instance."""
+
+    quantities: dict[str, Array]
+    lhs: Array
+    rhs: Array
+    sizes: dict[str, Array]
+
+
 def profile(
-    claim: Claim, index: int, seed: int = 0, extremal: Instance | None = None, budget: int = CHECKED
+    claim: Claim, index: int, attack: Attack, extremals: Sequence[Instance] = (), budget: int = CHECKED
 ) -> Profile:
     """How the sides of one relation of a claim depend on its quantities, and a sharper bound where one is found."""
-    quantities = Quantities(claim)
-    names, columns = _sample(claim, index, quantities, seed, extremal)
-    if not names or not len(columns):
+    quantities = Quantities(claim.conclusion)
+    batches = _batches(claim, attack.seed, extremals)
+    sample = _sample(claim, index, quantities, batches)
+    if sample is None:
         return Profile()
-    values = dict(zip(names, columns.T, strict=True))
-    lhs, rhs = values.pop("lhs"), values.pop("rhs")
-    says = np.isfinite(lhs) & np.isfinite(rhs) & (rhs > 0) & (lhs > 1e-9 * np.median(np.abs(lhs)))
-    lhs, rhs = lhs[says], rhs[says]
-    values = {name: column[says] for name, column in values.items()}
-    with np.errstate(all="ignore"):
-        ratio = np.clip(lhs / rhs, 0, 1)
-    curves = {
-        name: _points(_upper(column, ratio), column, ratio)
-        for name, column in values.items()
-        if len(np.unique(column[:1000])) > 5 and not np.array_equal(column, lhs)
-    }
-    for form, quantity, bound in _sharper_forms(values, lhs, rhs):
+    curves = _curves(sample)
+    for _ in range(TRIES):
+        if attack.left() <= 0:
+            break
+        best = _lowest_form(sample)
+        if best is None:
+            break
+        form, quantity = best
         sharper = _put_in_place(claim, index, quantities, form, quantity)
-        verdict = searched(sharper, budget, seed)
-        if verdict.status == "survived":
-            attained = bool((lhs / bound).max() > 1 - 1e-9)
-            found = Sharper(form.format(q=quantity), quantity, verdict.tally.accepted, attained)
-            column = values[quantity]
-            return Profile(curves, found, _points(_upper(column, ratio), column, bound / rhs))
+        found = attack(sharper, budget)
+        if found.certificate is not None:
+            batches = [*batches, *_scaled(claim, found.certificate.raw)]
+            again = _sample(claim, index, quantities, batches)
+            if again is None or not _is_excluded(again, form, quantity):
+                break
+            sample = again
+            continue
+        if found.outcome != SURVIVES:
+            break
+        bound = form(sample.quantities[quantity], sample.sizes)
+        with np.errstate(all="ignore"):
+            attained = bool(np.nanmax(sample.lhs / bound) > 1 - 1e-9)
+            ratio = np.clip(sample.lhs / sample.rhs, 0, 1)
+        column = sample.quantities[quantity]
+        named = Sharper(form.text(quantity), quantity, found.instances, found.evaluations, attained)
+        return Profile(_curves(sample), named, _points(_upper(column, ratio), column, bound / sample.rhs))
     return Profile(curves)
 
 
-def _put_in_place(claim: Claim, index: int, quantities: Quantities, form: str, quantity: str) -> Claim:
+def _curves(sample: _Sample) -> dict[str, list[tuple[float, float]]]:
+    with np.errstate(all="ignore"):
+        ratio = np.clip(sample.lhs / sample.rhs, 0, 1)
+    return {
+        name: _points(_upper(column, ratio), column, ratio)
+        for name, column in sample.quantities.items()
+        if len(np.unique(column[:1000])) > 5 and not np.array_equal(column, sample.lhs)
+    }
+
+
+def _put_in_place(claim: Claim, index: int, quantities: Quantities, form: Form, quantity: str) -> Claim:
     """The claim that the left side is at most a form of a quantity."""
+    counted = dataclasses.replace(claim, over={**claim.over, SIZE: Count(form.size)}) if form.size else claim
 
-    def change(relations: Relation, objects: Mapping[str, Any]) -> Relation:
-        return at_most(list(relations)[index].lhs, FORMS[form](quantities.of(objects)[quantity]))
+    def conclusion(**objects: Any) -> Relation:
+        inner = {name: value for name, value in objects.items() if name != SIZE}
+        bound = form(quantities.of(inner)[quantity], {form.size: objects.get(SIZE)})
+        return at_most(list(claim.conclude(inner))[index].lhs, bound)
 
-    return restated(claim, "sharper", change)
+    parameters = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY) for name in counted.over]
+    conclusion.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    return dataclasses.replace(counted, id=f"{claim.id}+sharper", conclusion=conclusion, expect="holds", origin=None)
 
 
-def _sample(
-    claim: Claim, index: int, quantities: Quantities, seed: int, extremal: Instance | None
-) -> tuple[list[str], Array]:
-    """Names and values, a row an instance: the quantities, "lhs" and "rhs" (where these are single numbers)."""
+SIZE = "size_"
+"""The variable that holds a size of a form."""
+
+
+def _batches(claim: Claim, seed: int, extremals: Sequence[Instance]) -> list[Batch]:
     rng = np.random.default_rng([seed, *claim.seed_words(), 11])
     batches = [engines.random_batch(claim, rng, BATCH) for _ in range(BATCHES)]
-    batches += [] if extremal is None else _scaled(claim, extremal)
-    names: list[str] = []
-    rows: list[Array] = []
+    return [*batches, *(batch for extremal in extremals for batch in _scaled(claim, extremal))]
+
+
+def _sample(claim: Claim, index: int, quantities: Quantities, batches: Sequence[Batch]) -> _Sample | None:
+    """The values in some batches; None where the sides, or all quantities, are no single numbers."""
+    rows: list[dict[str, Array]] = []
     for raw in batches:
         with FLOAT64.working():
             try:
@@ -193,19 +276,32 @@ def _sample(
                     continue
                 objects = claim.build(raw)
                 relation = list(claim.conclude(objects))[index]
-                found = {**quantities.of(objects), "lhs": relation.lhs, "rhs": relation.rhs}
-            except (ValueError, ArithmeticError):
+                found = {**quantities.of(objects), " lhs": relation.lhs, " rhs": relation.rhs}
+            except (ValueError, ArithmeticError, np.linalg.LinAlgError):
                 continue
-        names = names or list(found)
-        if list(found) != names:
-            continue
-        columns = [
-            np.asarray(value, dtype=float) for value in found.values() if not isinstance(value, arithmetic.Exact)
-        ]
-        if len(columns) < len(found) or any(column.size not in (1, raw.count) for column in columns):
-            return [], np.zeros(0)
-        rows.append(np.stack([np.broadcast_to(column.reshape(-1), (raw.count,)) for column in columns], axis=1))
-    return names, np.concatenate(rows) if rows else np.zeros((0, len(names)))
+        found |= {f" size {name}": np.array(float(size)) for name, size in raw.sizes.items()}
+        found = {
+            name: np.asarray(arithmetic.to_float(v) if isinstance(v, arithmetic.Exact) else v, dtype=float)
+            for name, v in found.items()
+        }
+        if any(found[side].size not in (1, raw.count) for side in (" lhs", " rhs")):
+            return None
+        usable = {name: v for name, v in found.items() if v.size in (1, raw.count)}
+        rows.append({name: np.broadcast_to(v.reshape(-1), (raw.count,)) for name, v in usable.items()})
+    if not rows:
+        return None
+    names = [name for name in rows[0] if all(name in row for row in rows)]
+    columns = {name: np.concatenate([row[name] for row in rows]) for name in names}
+    lhs, rhs = columns[" lhs"], columns[" rhs"]
+    with np.errstate(all="ignore"):
+        says = np.isfinite(lhs) & np.isfinite(rhs) & (rhs > 0) & (lhs > 1e-9 * np.nanmedian(np.abs(lhs)))
+    columns = {name: column[says] for name, column in columns.items()}
+    return _Sample(
+        {name: column for name, column in columns.items() if not name.startswith(" ")},
+        columns[" lhs"],
+        columns[" rhs"],
+        {name[6:]: column for name, column in columns.items() if name.startswith(" size ")},
+    )
 
 
 def _scaled(claim: Claim, extremal: Instance) -> list[Batch]:
@@ -245,25 +341,42 @@ def _points(indices: Array, column: Array, values: Array) -> list[tuple[float, f
 # ---- a sharper bound --------------------------------------------------------
 
 
-def _sharper_forms(values: Mapping[str, Array], lhs: Array, rhs: Array) -> list[tuple[str, str, Array]]:
-    """Forms that lie below the right side, are no constant share of it, and that the sample does not exceed."""
-    found = []
-    if len(lhs) < 100:
-        return []
-    for quantity, column in values.items():
-        if np.array_equal(column, lhs) or not _depends_on(rhs, column):
+def _lowest_form(sample: _Sample) -> tuple[Form, str] | None:
+    """The lowest form below the right side that is no constant share of it, and that the sample does not exceed."""
+    best: tuple[float, int, Form, str] | None = None
+    if len(sample.lhs) < 100:
+        return None
+    for quantity, column in sample.quantities.items():
+        if np.array_equal(column, sample.lhs) or not _depends_on(sample, column):
             continue
-        for form, function in FORMS.items():
+        for form in forms_in(tuple(sample.sizes)):
             with np.errstate(all="ignore"):
-                bound = function(column)
-                fits = np.isfinite(bound).all() and (bound <= rhs * (1 + 1e-12)).all()
-                if fits and (bound < 0.95 * rhs).any() and (lhs <= bound * (1 + 1e-9)).all():
-                    found.append((float(np.mean(bound / rhs)), form, quantity, bound))
-    return [(form, quantity, bound) for _, form, quantity, bound in sorted(found, key=lambda entry: entry[0])][:2]
+                bound = form(column, sample.sizes)
+                share = bound / sample.rhs
+                fits = np.isfinite(bound).all() and (share <= 1 + 1e-9).all() and (share < 0.95).any()
+                if not fits or not (sample.lhs <= bound * (1 + 1e-9)).all():
+                    continue
+            key = (round(float(np.mean(share)), 12), len(form.template), form, quantity)
+            if best is None or key[:2] < best[:2]:
+                best = key
+    return None if best is None else best[2:]
 
 
-def _depends_on(rhs: Array, column: Array) -> bool:
-    """Whether the right side is a rising function of a quantity alone, as far as the sample tells."""
-    order = np.argsort(column, kind="stable")
-    ordered = rhs[order]
-    return bool((np.diff(ordered) >= -1e-9 * np.abs(ordered[1:])).all() and ordered[-1] > ordered[0])
+def _is_excluded(sample: _Sample, form: Form, quantity: str) -> bool:
+    """Whether the sample exceeds a form."""
+    with np.errstate(all="ignore"):
+        return not bool((sample.lhs <= form(sample.quantities[quantity], sample.sizes) * (1 + 1e-9)).all())
+
+
+def _depends_on(sample: _Sample, column: Array) -> bool:
+    """Whether the right side is a rising function of a quantity and the sizes alone, as far as the sample tells."""
+    groups = np.unique(np.stack([*sample.sizes.values()]) if sample.sizes else np.zeros((1, len(column))), axis=1)
+    rises = False
+    for group in groups.T[:64]:
+        chosen = np.all(group == np.stack([*sample.sizes.values()]).T, axis=1) if sample.sizes else slice(None)
+        order = np.argsort(column[chosen], kind="stable")
+        ordered = sample.rhs[chosen][order]
+        if not (np.diff(ordered) >= -1e-9 * np.abs(ordered[1:])).all():
+            return False
+        rises = rises or bool(len(ordered) and ordered[-1] > ordered[0])
+    return rises

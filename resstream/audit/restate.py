@@ -78,13 +78,10 @@ def with_margin(claim: Claim, margin: Exact) -> Claim:
     return restated(claim, "margin", change)
 
 
-def with_factor(claim: Claim, factor: Exact) -> Claim:
-    """The claim with the larger side of every inequality made smaller by a factor below one: lhs <= factor * rhs."""
-
-    def change(relations: Relation, _: Mapping[str, Any]) -> Relation:
-        return every(*(dataclasses.replace(relation, rhs=factor * relation.rhs) for relation in relations))
-
-    return restated(claim, "factor", change)
+def nearer(claim: Claim, factor: Exact) -> Claim:
+    """The claim that the ratio of the smaller to the larger side is at most a factor below one, whatever their sign."""
+    share = factor.value
+    return with_margin(claim, Exact((1 - share) / (1 + share)))
 
 
 def strict(claim: Claim) -> Claim:

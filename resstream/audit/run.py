@@ -6,107 +6,53 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from multiprocessing.connection import Connection
 
 from resstream.audit import failures as failing
-from resstream.audit import necessity as needs
+from resstream.audit import necessity, proofs, restate, vacuity
 from resstream.audit import profile as profiles
-from resstream.audit import restate
 from resstream.audit import sample as samples
 from resstream.audit import sharpness as sharp
-from resstream.audit.attack import heeded
-from resstream.audit.failures import FailureMap
-from resstream.audit.necessity import Variant
-from resstream.audit.profile import Profile
-from resstream.audit.sample import Sample
-from resstream.audit.sharpness import Sharpness
+from resstream.audit import thresholds as limits
+from resstream.audit import worst as violations
+from resstream.audit.attack import Attack, certified, heeded
+from resstream.audit.result import NEEDED, REFUTED, Audit, Part, Threshold
+from resstream.audit.witnesses import Witnesses
 from resstream.claim import Claim, Instance
-from resstream.falsify import falsify, pool
+from resstream.errors import ClaimFault
+from resstream.falsify import batches, falsify
+from resstream.falsify.counterexample import Counterexample
 from resstream.falsify.run import refuted_by
 from resstream.falsify.verdict import Verdict
-from resstream.prove import goals as proofs
-from resstream.prove.answer import Answer, agree
 
 BUDGET = 40_000
-"""Evaluations of the search for a counterexample; the other questions have a share of it."""
+"""Evaluations of the search for a counterexample; every search of a changed claim has as many."""
 
 SECONDS = 45.0
 """How long an audit may take where nothing else is said."""
 
-PROOFS = 8.0
-"""How long proofs may take of that."""
+AIM = 12.0
+"""Seconds that an audit takes where there is something left to search for."""
 
-GRACE = 1.0
-"""By how much the last proof may overrun it."""
+PROOFS = 8.0
+"""How long proofs may take."""
 
 LONGER = 8
 """How many times the budget a claim has whose hypotheses were met too rarely."""
 
 STAGES = (
     "verdict",
+    "proof at small sizes",
     "sample",
+    "vacuity",
+    "sizes beyond",
     "sharpness",
     "necessity",
     "strengthened variants",
     "failure map",
-    "proof at small sizes",
+    "thresholds",
+    "a longer search",
 )
-"""The questions, in the order asked; the map is drawn for a refuted claim, the middle ones are asked of others."""
-
-
-@dataclass(frozen=True)
-class Part:
-    """What was found of one relation of a claim."""
-
-    relation: str
-    sharpness: Sharpness
-    profile: Profile
-
-
-@dataclass(frozen=True)
-class Audit:
-    """What was learned about a claim. `missing` names the questions that were not answered, each with the reason."""
-
-    claim: Claim
-    seed: int
-    verdict: Verdict | None = None
-    sample: Sample | None = None
-    parts: tuple[Part, ...] = ()
-    necessity: tuple[Variant, ...] = ()
-    strengthened: tuple[Variant, ...] = ()
-    failures: FailureMap | None = None
-    proofs: tuple[Answer, ...] = ()
-    missing: tuple[str, ...] = ()
-    seconds: float = 0.0
-
-    @property
-    def status(self) -> str:
-        """The verdict's status."""
-        return self.verdict.status if self.verdict else "unknown"
-
-    @property
-    def as_expected(self) -> bool:
-        """Whether the claim did what it says of itself."""
-        return self.verdict is not None and self.verdict.as_expected
-
-    @property
-    def acceptance(self) -> float:
-        """The share of the drawn instances that met the hypotheses."""
-        if self.verdict is None:
-            return 0.0
-        tally = self.verdict.tally
-        drawn = tally.accepted + tally.discarded
-        return tally.accepted / drawn if drawn else 0.0
-
-    def _repr_html_(self) -> str:
-        from resstream.audit.page import fragment
-
-        return fragment(self)
-
-    def _repr_latex_(self) -> str:
-        from resstream.audit.latex import audit_latex
-
-        return audit_latex(self)
+"""The questions, in the order asked; map and thresholds are of a refuted claim, those before and the last of others."""
 
 
 @dataclass
@@ -116,13 +62,18 @@ class _Run:
     claim: Claim
     seed: int
     budget: int
+    begun: float
     end: float
+    quick: bool
     progress: Callable[[str, int, int], None]
     kept: Callable[[Audit], None]
+    witnesses: Witnesses = field(default_factory=Witnesses)
     audit: Audit = field(init=False)
+    attack: Attack = field(init=False)
 
     def __post_init__(self) -> None:
         self.audit = Audit(self.claim, self.seed)
+        self.attack = Attack(self.seed, self.left)
 
     def left(self) -> float:
         """The seconds that are left."""
@@ -132,25 +83,36 @@ class _Run:
         """Keep something that was found."""
         self.audit = replace(self.audit, **values)  # type: ignore[arg-type]
 
-    def attack(self, claim: Claim, share: float = 0.5) -> Verdict:
-        """The search that a changed claim is put to, with a share of the budget."""
-        return heeded(falsify(claim, max(int(self.budget * share), 1), self.seed, seconds=max(self.left(), 0.1)))
+    def miss(self, reason: str) -> None:
+        """Say what was not answered."""
+        self.keep(missing=(*self.audit.missing, reason))
 
-    def attack_thoroughly(self, claim: Claim) -> Verdict:
-        """The search for what a hypothesis keeps out."""
-        return self.attack(claim, 1.0)
+    @property
+    def is_refuted(self) -> bool:
+        """Whether there is a certified counterexample."""
+        return self.audit.status == "refuted"
+
+    def refute(self, raw: Instance, engine: str) -> None:
+        """Change the verdict, if this instance of the claim certifies that it is false."""
+        verdict = self.audit.verdict
+        if verdict is None or self.is_refuted:
+            return
+        refuted = refuted_by(verdict, raw, engine, max(min(self.left(), 8.0), 1.0))
+        if refuted is not None and refuted.counterexample is not None:
+            self.keep(verdict=refuted, parts=(), necessity=(), strengthened=(), beyond=())
+            self.witnesses.keep(refuted.counterexample)
 
     @contextmanager
     def stage(self, name: str) -> Iterator[bool]:
         """A question: whether there is time for it. Interrupting or failing, it leaves what it has kept."""
         self.progress(name, STAGES.index(name), len(STAGES))
         if self.left() <= 0:
-            self.keep(missing=(*self.audit.missing, f"{name}: the time limit was reached"))
+            self.miss(f"{name}: the time limit was reached")
             yield False
             return
         yield True
         if self.left() <= 0 and not any(reason.startswith(name) for reason in self.audit.missing):
-            self.keep(missing=(*self.audit.missing, f"{name}: broken off by the time limit"))
+            self.miss(f"{name}: broken off by the time limit")
         self.kept(self.audit)
 
 
@@ -160,135 +122,224 @@ def audit(
     budget: int = BUDGET,
     seed: int = 0,
     seconds: float = SECONDS,
+    quick: bool = False,
     progress: Callable[[str, int, int], None] = lambda *_: None,
     kept: Callable[[Audit], None] = lambda _: None,
 ) -> Audit:
     """Everything there is to ask about a claim, within a limit in seconds.
 
-    budget: evaluations of the search for a counterexample. progress: called with each question, its number and their
-    number. kept: called with the audit as it stands after each question, for a caller that may have to end a claim
-    that does not end by itself. Ctrl-C ends the audit, and what was found by then is returned. Raises ClaimError for a
-    badly stated claim.
+    budget: evaluations of the search for a counterexample. quick: no thresholds, no sizes beyond the stated ones, and
+    no longer search with the time that is left. progress: called with each question, its number and their number.
+    kept: called with the audit as it stands after each question, for a caller that may have to end a claim that does
+    not end by itself. Ctrl-C ends the audit, and what was found by then is returned. Raises ClaimError for a badly
+    stated claim, and Contradiction where a proof and a certified counterexample speak of the same instances.
     """
-    start = time.monotonic()
-    run = _Run(claim, seed, budget, start + seconds, progress, kept)
+    begun = time.monotonic()
+    run = _Run(claim, seed, budget, begun, begun + seconds, quick, progress, kept)
     try:
         _ask(run)
     except KeyboardInterrupt:
-        run.keep(missing=(*run.audit.missing, "interrupted"))
-    return replace(run.audit, seconds=time.monotonic() - start)
+        run.miss("interrupted")
+    proofs.agree(run.audit.proofs, run.audit.certified(), claim.id)
+    return replace(run.audit, seconds=time.monotonic() - begun, witnesses=len(run.witnesses.found))
 
 
 def _ask(run: _Run) -> None:
-    claim = run.claim
     with run.stage("verdict"):
-        for budget in (run.budget, LONGER * run.budget):
-            verdict = falsify(claim, budget, run.seed, seconds=max(0.6 * run.left(), 0.1))
-            run.keep(verdict=verdict)
-            if heeded(verdict).status != "gave up":
-                break
-    if verdict.status in ("error", "vacuous") or verdict.tally.evaluations == 0:
-        run.keep(missing=(f"everything but the verdict: the search ended as {verdict.status}",))
+        verdict = _verdict(run)
+    if verdict.status in ("error", "vacuous") or not verdict.tally.accepted:
+        if verdict.status == "gave up" and run.claim.assuming:
+            with run.stage("vacuity") as there_is_time:
+                if there_is_time:
+                    run.keep(vacuity=vacuity.vacuity(run.claim, run.attack))
+        run.miss(f"everything but the verdict: the search ended as {verdict.status}")
         return
-    # A slow claim is asked less of, so that every question has its turn.
-    rate = verdict.tally.evaluations / max(verdict.seconds, 1e-3)
-    run.budget = max(min(run.budget, int(0.15 * run.left() * rate)), 1024)
-    with run.stage("sample") as there_is_time:
-        if there_is_time:
-            run.keep(sample=samples.sample(claim, run.seed, run.left))
-    if verdict.status == "refuted":
-        with run.stage("failure map") as there_is_time:
-            if there_is_time:
-                run.keep(failures=failing.failure_map(claim, run.seed, run.left))
-    else:
-        _ask_of_survivor(run)
     with run.stage("proof at small sizes") as there_is_time:
         if there_is_time:
             _prove(run)
-            _heed_models(run)
-    agree(run.audit.proofs, _certified(run.audit.verdict), claim.id)
+    with run.stage("sample") as there_is_time:
+        if there_is_time:
+            run.keep(sample=samples.sample(run.claim, run.seed, run.left))
+    if run.claim.assuming:
+        with run.stage("vacuity") as there_is_time:
+            if there_is_time:
+                run.keep(vacuity=vacuity.vacuity(run.claim, run.attack))
+    if not run.is_refuted:
+        _ask_of_survivor(run)
+    if run.is_refuted:
+        _ask_of_refuted(run)
 
 
-def _certified(verdict: Verdict | None) -> list[Instance]:
-    """The instances that are certain to refute the claim."""
-    if verdict is None or verdict.tally.certificate is None:
-        return []
-    shrunk = [] if verdict.counterexample is None else [verdict.counterexample.raw]
-    return [verdict.tally.certificate.raw, *shrunk]
-
-
-def _heed_models(run: _Run) -> None:
-    """A solver's model that certifies refutes the claim, and what was found of a survivor is said no longer."""
-    verdict = run.audit.verdict
-    if verdict is None or verdict.status == "refuted":
-        return
-    for answer in run.audit.proofs:
-        if answer.model is None:
-            continue
-        refuted = refuted_by(verdict, answer.model, answer.method, max(run.left(), 1.0))
-        if refuted is not None:
-            run.keep(verdict=refuted, parts=(), necessity=(), strengthened=())
-            with run.stage("failure map") as there_is_time:
-                if there_is_time:
-                    run.keep(failures=failing.failure_map(run.claim, run.seed, run.left))
-            return
+def _verdict(run: _Run) -> Verdict:
+    """The main search; the claim is found out about once, and a slow one is asked less of from then on."""
+    for budget in (run.budget, LONGER * run.budget):
+        verdict = falsify(run.claim, budget, run.seed, seconds=max(0.5 * run.left(), 0.1))
+        run.keep(verdict=verdict)
+        if heeded(verdict).status != "gave up":
+            break
+    if verdict.counterexample is not None:
+        run.witnesses.keep(verdict.counterexample)
+        if verdict.counterexample.worst is not None:
+            run.witnesses.add(verdict.counterexample.worst, run.seed)
+    if verdict.status != "error":
+        with suppress(ClaimFault):
+            run.claim = batches.settled(run.claim)
+    run.attack.rate = max(verdict.tally.evaluations / max(verdict.seconds, 1e-3), 100.0)
+    run.budget = max(min(run.budget, int(0.06 * run.left() * run.attack.rate)), 1024)
+    return verdict
 
 
 def _prove(run: _Run) -> None:
-    """Proofs, made in a process of their own: neither Z3 nor exact algebra can be trusted to look at the clock."""
-    seconds = min(PROOFS, run.left())
+    def keep(answer: proofs.Answer) -> None:
+        run.keep(proofs=(*run.audit.proofs, answer))
 
-    def work(pipe: Connection) -> None:
-        try:
-            proofs.prove(run.claim, seconds, progress=pipe.send)
-            pipe.send(None)
-        except ModuleNotFoundError as missing:  # Z3 is an extra
-            pipe.send(f"{missing}; install resstream[prove]")
-        except Exception as failure:  # what cannot be evaluated has been reported by the search
-            pipe.send(f"{type(failure).__name__}: {failure}")
+    reason = proofs.prove(run.claim, min(PROOFS, run.left()), keep)
+    if reason:
+        run.miss(f"proof at small sizes: {reason}")
+    answers = []
+    for answer in run.audit.proofs:
+        certificate = None if answer.model is None else certified(run.claim, answer.model)
+        if certificate is not None:
+            run.witnesses.add(certificate, run.seed, answer.method)
+            run.refute(certificate.raw, answer.method)
+            answer = replace(answer, outcome=REFUTED)
+        answers.append(answer)
+    run.keep(proofs=tuple(answers))
 
-    worker = pool.fork(work)
-    end = time.monotonic() + seconds + GRACE
-    try:
-        with suppress(EOFError, OSError):
-            while worker.pipe.poll(max(end - time.monotonic(), 0)):
-                goal = worker.pipe.recv()
-                if goal is None:
-                    return
-                if isinstance(goal, str):
-                    run.keep(missing=(*run.audit.missing, f"proof at small sizes: {goal}"))
-                    return
-                run.keep(proofs=(*run.audit.proofs, goal))
-        run.keep(missing=(*run.audit.missing, "proof at small sizes: broken off"))
-    finally:
-        worker.kill()
+
+# ---- of a claim that stands -------------------------------------------------
 
 
 def _ask_of_survivor(run: _Run) -> None:
     claim = run.claim
+    if not run.quick:
+        with run.stage("sizes beyond") as there_is_time:
+            if there_is_time:
+                for found in limits.beyond(claim, run.attack, run.budget):
+                    run.keep(beyond=(*run.audit.beyond, found))
     with run.stage("sharpness") as there_is_time:
         if there_is_time:
             relations = restate.relations_of(claim)
             for index, relation in enumerate(relations):
-                if relation.is_equality:
-                    continue
-                part = _part(run, index, len(relations), relation.shown)
-                run.keep(parts=(*run.audit.parts, part))
+                if not relation.is_equality:
+                    _part(run, index, len(relations), relation.shown)
+                if run.is_refuted:
+                    return
     with run.stage("necessity") as there_is_time:
         if there_is_time:
-            for variant in needs.necessity(claim, run.attack, run.attack_thoroughly):
+            for variant in necessity.needs(claim, run.attack, run.budget, run.left):
                 run.keep(necessity=(*run.audit.necessity, variant))
-                if run.left() <= 0:
-                    break
     with run.stage("strengthened variants") as there_is_time:
         if there_is_time:
-            run.keep(strengthened=tuple(needs.strengthened(claim, run.attack)))
+            run.keep(strengthened=tuple(necessity.strengthened(claim, run.audit.parts, run.attack, run.budget)))
+    if run.quick:
+        return
+    with run.stage("thresholds") as there_is_time:
+        if there_is_time:
+            _thresholds_of_needed(run)
+    with run.stage("a longer search") as there_is_time:
+        if there_is_time:
+            _search_on(run)
 
 
-def _part(run: _Run, index: int, count: int, kind: str) -> Part:
+def _part(run: _Run, index: int, count: int, kind: str) -> None:
     one = restate.only(run.claim, index) if count > 1 else run.claim
-    found = sharp.sharpness(one, run.seed, min(sharp.BUDGET, run.budget), run.left)
-    extremal = found.extremal.raw if found.extremal else None
-    seen = profiles.profile(run.claim, index, run.seed, extremal, min(profiles.CHECKED, run.budget))
+    budget = min(sharp.BUDGET, 2 * run.budget)
+    found, refuting, telling = sharp.sharpness(one, run.attack, budget)
+    for certificate in refuting:
+        run.refute(certificate.raw, "ascent")
+        if run.is_refuted:
+            return
+    extremals = [*(e.raw for e in (found.extremal, found.shown) if e is not None), *telling]
+    seen = profiles.profile(run.claim, index, run.attack, extremals, min(profiles.CHECKED, run.budget))
     relation = f"lhs {kind} rhs" if count == 1 else f"part {index + 1} of {count}: lhs {kind} rhs"
-    return Part(relation, found, seen)
+    run.keep(parts=(*run.audit.parts, Part(relation, found, seen)))
+
+
+def _thresholds_of_needed(run: _Run) -> None:
+    """Where the claim fails without a hypothesis that is needed, in the hypothesis's own quantity."""
+    for hypothesis in run.claim.assuming:
+        name = hypothesis.__name__
+        for variant in run.audit.necessity:
+            if variant.change != f"without {name}" or variant.conclusion != NEEDED or variant.exhibit is None:
+                continue
+            dropped = run.claim.replace(without=name)
+            for quantity in limits.quantities(run.claim, [hypothesis])[:1]:
+                start = variant.exhibit.raw
+                _keep_thresholds(run, limits.ends(dropped, run.attack, quantity, start, run.budget, f"without {name}"))
+
+
+def _keep_thresholds(run: _Run, found: Iterator[Threshold]) -> None:
+    for threshold in found:
+        run.keep(thresholds=(*run.audit.thresholds, threshold))
+
+
+def _search_on(run: _Run) -> None:
+    """What is left of the time goes to the claim itself, with seeds of their own."""
+    verdict = run.audit.verdict
+    assert verdict is not None
+    number = 0
+    while verdict.status == "survived":
+        spare = min(run.left(), run.begun + AIM - time.monotonic())
+        budget = int(min(run.attack.rate * spare * 0.5, 4 * run.budget))
+        if budget < 2048:
+            return
+        number += 1
+        found = run.attack(run.claim, budget, 1, climb=number <= 2)
+        for more in found.verdicts:
+            tally = replace(verdict.tally)
+            tally.add(more.tally)
+            verdict = replace(verdict, tally=tally, budget=verdict.budget + budget)
+        run.attack.seed += 1
+        if found.certificate is not None:
+            run.attack.seed = run.seed
+            run.refute(found.certificate.raw, found.engine)
+            return
+        run.keep(verdict=verdict)
+    run.attack.seed = run.seed
+
+
+# ---- of a claim that fails --------------------------------------------------
+
+
+def _ask_of_refuted(run: _Run) -> None:
+    with run.stage("failure map") as there_is_time:
+        if there_is_time:
+            found = violations.worst(run.claim, run.attack, run.witnesses)
+            _keep_worst(run, found)
+            run.keep(failures=failing.failure_map(run.claim, run.attack, run.witnesses, run.budget))
+    if run.quick:
+        return
+    with run.stage("thresholds") as there_is_time:
+        if there_is_time:
+            for name, table in found.by_size.items() if found else ():
+                crossed = limits.crossing(table)
+                if crossed is not None:
+                    root, text = crossed
+                    run.keep(thresholds=(*run.audit.thresholds, Threshold(name, root, root, "above", closed_form=text)))
+            _thresholds_of_refuted(run)
+
+
+def _keep_worst(run: _Run, found: violations.Worst) -> None:
+    """The counterexample with the largest violation that is known by now."""
+    verdict = run.audit.verdict
+    assert verdict is not None
+    shown = verdict.counterexample
+    if shown is None or shown.certificate is None or found.certificate is None:
+        return
+    if found.certificate.judgement.margin < -shown.largest_violation:
+        again = Counterexample.of(shown.certificate, shown.seed, shown.engine, found.certificate)
+        run.keep(verdict=replace(verdict, counterexample=again))
+
+
+def _thresholds_of_refuted(run: _Run) -> None:
+    """The range of a quantity in which counterexamples lie, at the least sizes of one."""
+    verdict = run.audit.verdict
+    assert verdict is not None
+    shown = verdict.counterexample
+    if shown is None:
+        return
+    for quantity in limits.quantities(run.claim, run.claim.assuming):
+        if run.left() <= 0:
+            return
+        _keep_thresholds(run, limits.ends(run.claim, run.attack, quantity, shown.raw, run.budget))

@@ -1,14 +1,14 @@
-"""How sharp a bound is: the largest ratio of its sides, by the falsifier's climb, certified and shrunk.
+"""How sharp a bound is: the largest certified ratio of its sides, for every size, and what it tends to along families.
 
-For sides of one sign the ratio is (1 - m)/(1 + m) with m the relative margin (rhs - lhs)/(|lhs| + |rhs|), so what is
-climbed is the margin; instances at which both sides vanish say nothing about a bound and are left out.
+For sides of one sign the ratio of the smaller to the larger one is (1 - m)/(1 + m) with m the relative margin, so what
+is climbed is the margin; instances at which both sides vanish say nothing about a bound and are left out. Floats find
+the instances; every ratio that is reported was judged.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any
@@ -16,19 +16,36 @@ from typing import Any
 import numpy as np
 
 from resstream.arithmetic import Array, exact
-from resstream.audit import restate
-from resstream.audit.attack import searched
+from resstream.audit import forms, restate
+from resstream.audit.ascent import ascend
+from resstream.audit.attack import Attack, certified
+from resstream.audit.families import best_family, measure
+from resstream.audit.result import AT_ZERO, ATTAINED, LOOSE, NEARLY, UNSURE, Constant, Family, Law, Sharpness
 from resstream.claim import Batch, Claim, Instance, Margin
+from resstream.errors import ResstreamError
 from resstream.falsify import climb, corners, engines, judge
+from resstream.falsify.certify import Certificate
 from resstream.falsify.counterexample import Exhibit
 from resstream.falsify.search import scores_of
 from resstream.falsify.shrink import Shrinker
 
-BUDGET = 16_384
-"""Evaluations of a climb."""
+BUDGET = 32_768
+"""Evaluations of the climbs over all sizes."""
 
-APPROACHED = Fraction(1, 1000)
-"""A bound whose largest ratio is within this of one, and is not seen to be one, is called approached."""
+CLIMB = 3072
+"""Evaluations of a climb at one shape, before the ascent."""
+
+STARTS = 4
+"""Climbs of their own at the best shape: where they end is what a largest ratio rests on."""
+
+AGREE = 1e-6
+"""How near to the best, relatively, another climb must end to bear it out."""
+
+VALUES = 12
+"""Values of a size that the table has."""
+
+SURE = Fraction(9999, 10_000)
+"""A ratio beyond this, without a family that closes the gap, is not called loose."""
 
 TIE = exact(1, 2**90)
 """Relative margin below which two sides are taken to be equal: their balls at 128 bits tell them apart beyond it."""
@@ -36,46 +53,20 @@ TIE = exact(1, 2**90)
 SHAPES = 48
 """Shapes that are looked at before the climb."""
 
-CANDIDATES = 12
-"""Instances of a climb that are judged."""
+EXTREMALS = 6
+"""Instances, of as many shapes, that are given to the search for a sharper bound."""
+
+KEPT = 4
+"""Instances of a shape that are judged."""
+
+SUSPECTS = 24
+"""Instances that floats call violations, which are judged."""
+
+CLEAR = 1e-6
+"""Relative margins below this may be rounding: the best one beyond it is kept as well."""
 
 CHECKED = 4096
 """Evaluations of the search for 0 = 0."""
-
-ATTAINED, AT_ZERO, NEARLY, LOOSE, UNKNOWN = "attained", "attained at zero", "approached", "loose", "unknown"
-
-
-@dataclass(frozen=True)
-class Sharpness:
-    """How sharp one relation of a claim is.
-
-    status: "attained" (lhs = rhs, not both zero), "attained at zero" (only 0 = 0 was seen), "approached" (in the
-    directions given), "loose" or "unknown" (no instance could be judged). ratio is the largest certified ratio of the
-    sides, at `extremal`; by_size holds the largest float64 ratio seen for every value of every size.
-    """
-
-    status: str
-    ratio: float
-    gap: float = 0.0
-    """One minus the ratio, which may be too near to one to be told from it."""
-    extremal: Exhibit | None = None
-    directions: tuple[str, ...] = ()
-    by_size: Mapping[str, Mapping[int, float]] = field(default_factory=dict)
-    evaluations: int = 0
-    relation: str = ""
-
-    def __str__(self) -> str:
-        if self.status == ATTAINED:
-            return "attained: the sides are equal at an instance where they are not zero"
-        if self.status == AT_ZERO:
-            return "attained where both sides are zero; elsewhere one side is always zero"
-        if self.status == NEARLY:
-            way = f" as {' and '.join(self.directions)}" if self.directions else ""
-            return f"approached{way}: the largest ratio of the sides found is 1 - {self.gap:.1g}"
-        if self.status == LOOSE:
-            factor = f"by a factor of about {1 / self.ratio:.3g}" if self.ratio > 0 else "by any factor"
-            return f"loose {factor}: the largest ratio of the sides found is {self.ratio:.4g}"
-        return "unknown: no instance could be judged"
 
 
 def ratio_of(margin: Any) -> Any:
@@ -83,27 +74,39 @@ def ratio_of(margin: Any) -> Any:
     return (1 - margin) / (1 + margin)
 
 
-def saying(margin: Margin) -> Array:
-    """Relative margins, with NaN where both sides vanish or are far below what is usual in the batch."""
+def saying(margin: Margin, least: float = 0.0) -> Array:
+    """Relative margins, with NaN where both sides vanish or are far below what is usual in the batch, or `least`."""
     finite = margin.scale[np.isfinite(margin.scale) & (margin.scale > 0)]
     usual = float(np.median(finite)) if len(finite) else 1.0
-    return np.where(margin.scale > 1e-9 * usual, margin.relative, np.nan)
+    return np.where(margin.scale > 1e-9 * max(usual, least), margin.relative, np.nan)
 
 
 class _TimeIsUp(Exception):
     """No seconds are left for a climb."""
 
 
+Shape = tuple[tuple[tuple[str, int], ...], tuple[tuple[str, str], ...]]
+
+
+def _shape(raw: Batch | Instance) -> Shape:
+    return tuple(raw.sizes.items()), tuple(raw.options.items())
+
+
 class _Record:
-    """What a climb saw: the best instances of every shape, and the best of every size."""
+    """What the climbs saw: the best instances of every shape, those that floats may lie about and those beside them."""
 
     def __init__(self, claim: Claim, seed: int, left: Callable[[], float]) -> None:
         self.claim = claim
-        self.seed = seed
+        self.rng = np.random.default_rng([seed, *claim.seed_words(), 7])
         self.left = left
         self.evaluations = 0
-        self.found: list[tuple[float, Instance]] = []
-        self.by_size: dict[str, dict[int, float]] = {}
+        self.found: dict[Shape, list[tuple[float, Instance]]] = {}
+        self.clear: dict[Shape, tuple[float, Instance]] = {}
+        self.suspects: list[Instance] = []
+        self.usual: list[float] = []
+        """Scales of the sides in the first batches: a climb must not end where all is rounding."""
+        self.informed = 0
+        """Instances whose sides have one sign, and are not zero: those of which a ratio says something."""
 
     def show(self, raw: Batch) -> Array:
         """Score a batch for the climb: the margin, where it says something."""
@@ -113,78 +116,394 @@ class _Record:
         self.evaluations += raw.count
         try:
             assessment = self.claim.assess(raw)
-        except (ArithmeticError, ValueError):  # a batch outside of where the claim can be evaluated is of no use here
+        except (ArithmeticError, ValueError, np.linalg.LinAlgError):  # outside of where it can be evaluated in float64
             return scores
-        margins = saying(assessment.conclusion)
+        scale = assessment.conclusion.scale
+        if len(self.usual) < SHAPES and np.any(scale > 0):
+            self.usual.append(float(np.median(scale[scale > 0])))
+        margins = saying(assessment.conclusion, float(np.median(self.usual or [0.0])))
+        self.informed += int(np.count_nonzero(np.abs(margins) < 1))
         scores = scores_of(assessment)
-        scores[assessment.met] = np.where(np.isnan(margins), 1.5, np.maximum(margins, 0))
-        best = int(np.argmin(scores))
-        if scores[best] < 1:
-            self.found.append((float(scores[best]), raw.at(best)))
-            for name, size in raw.sizes.items():
-                values = self.by_size.setdefault(name, {})
-                values[size] = max(values.get(size, 0.0), float(ratio_of(scores[best])))
+        # What is far below 0 is a violation, to be judged, or rounding beside an exact zero: no ratio to climb to.
+        beyond = margins < -CLEAR
+        scores[assessment.met] = np.where(np.isnan(margins) | beyond, 1.5, np.maximum(margins, 0))
+        places = np.flatnonzero(assessment.met)[beyond][: max(SUSPECTS - len(self.suspects), 0)]
+        self.suspects += [raw.at(int(place)) for place in places]
+        self._keep(raw, scores)
         return scores
 
-    def best(self) -> list[tuple[float, Instance]]:
-        """The best instances, smallest shapes first among equals, no two of one shape and margin."""
-        seen: dict[Any, tuple[float, Instance]] = {}
-        ordered = sorted(self.found, key=lambda pair: (pair[0], sum(pair[1].sizes.values())))
-        for margin, raw in ordered:
-            seen.setdefault((margin, *raw.sizes.values(), *raw.options.values()), (margin, raw))
-        return list(seen.values())[:CANDIDATES]
+    def _keep(self, raw: Batch, scores: Array) -> None:
+        shape = _shape(raw)
+        known = self.found.setdefault(shape, [])
+        worst = known[-1][0] if len(known) == KEPT else 1.0
+        for place in np.argsort(scores, kind="stable")[:2]:
+            if scores[place] < worst:
+                known.append((float(scores[place]), raw.at(int(place))))
+        known.sort(key=lambda pair: pair[0])
+        del known[KEPT:]
+        clear = np.where(scores > CLEAR, scores, 4.0)
+        place = int(np.argmin(clear))
+        if clear[place] < 1 and (shape not in self.clear or clear[place] < self.clear[shape][0]):
+            self.clear[shape] = (float(clear[place]), raw.at(place))
+
+    def best(self, shape: Shape) -> float:
+        """The best score of a shape."""
+        known = self.found.get(shape)
+        return known[0][0] if known else 4.0
+
+    def candidates(self, shape: Shape) -> Iterator[Instance]:
+        """Instances of a shape worth judging, the best first."""
+        yield from (raw for _, raw in self.found.get(shape, ()))
+        if shape in self.clear:
+            yield self.clear[shape][1]
+
+    def climb_at(self, shape: Shape, evaluations: int = CLIMB, fresh: bool = False) -> float:
+        """Climb at one shape, then ascend; the score where that ended. fresh: not from what is known."""
+        sizes, options = dict(shape[0]), dict(shape[1])
+        start = climb.starts(self.claim, (sizes, options), self.rng, min(1024, evaluations // 2))
+        ended: list[tuple[float, Instance]] = []
+
+        def show(raw: Batch) -> Array:
+            scores = self.show(raw)
+            best = int(np.argmin(scores))
+            if not ended or scores[best] < ended[0][0]:
+                ended[:] = [(float(scores[best]), raw.at(best))]
+            return scores
+
+        climb.climb(self.claim, self.rng, evaluations, show, start)
+        ends = [ended[0]] if ended else []
+        if not fresh:
+            ends += [pair for pair in self.found.get(shape, [])[:1] if pair[1] is not (ended[0][1] if ended else None)]
+        reached = 4.0
+        for score, raw in ends:
+            top = score
+            if 1e-15 < score < 2 and self.claim.batched is not False:
+                for _ in range(2):
+                    top, raw = ascend(self.claim, raw, self.show)
+            reached = min(reached, top)
+        return reached
+
+
+class _Judged:
+    """The largest certified ratio of every shape, and the counterexamples met on the way."""
+
+    def __init__(self, claim: Claim, record: _Record) -> None:
+        self.claim, self.record = claim, record
+        self.best: dict[Shape, tuple[float, float, Instance]] = {}
+        """Gap (one less the ratio), ratio, instance."""
+        self.refuting: list[Certificate] = []
+
+    def look_at(self, shape: Shape) -> None:
+        """Judge the candidates of a shape."""
+        for raw in self.record.candidates(shape):
+            self.judge(raw)
+
+    def judge(self, raw: Instance) -> None:
+        """Judge an instance, and keep it if its ratio is the largest of its shape."""
+        if not _says_something(self.claim, raw):
+            return
+        measured = measure(self.claim, raw)
+        if measured is None:
+            certificate = certified(self.claim, raw)
+            if certificate is not None:
+                self.refuting.append(certificate)
+            return
+        shape, gap = _shape(raw), float(measured.gap)
+        if shape not in self.best or gap < self.best[shape][0]:
+            self.best[shape] = (gap, _from_below(measured.ratio), raw)
+
+
+def _from_below(ratio: Any) -> float:
+    """A float that the ratio certainly reaches."""
+    value = float(ratio.lower()) if hasattr(ratio, "lower") else float(ratio)
+    return max(0.0, min(value, 1.0))
+
+
+def _says_something(claim: Claim, raw: Instance) -> bool:
+    """Whether the sides at the entry nearest to a violation are not both zero, and the hypotheses hold."""
+    try:
+        return judge.judge(restate.with_margin(claim, exact(1, 1)), raw).outcome == judge.VIOLATED
+    except (ResstreamError, ValueError, ArithmeticError):
+        return False
 
 
 def sharpness(
-    claim: Claim, seed: int = 0, budget: int = BUDGET, left: Callable[[], float] = lambda: float("inf")
-) -> Sharpness:
-    """How sharp a claim of a single inequality is; `left` gives the seconds that are left, at which it stops."""
-    record = _Record(claim, seed, left)
-    rng = np.random.default_rng([seed, *claim.seed_words(), 7])
+    claim: Claim, attack: Attack, budget: int = BUDGET
+) -> tuple[Sharpness, list[Certificate], list[Instance]]:
+    """How sharp a claim of a single inequality is; counterexamples met on the way; its most telling instances."""
+    record = _Record(claim, attack.seed, attack.left)
     shapes = corners.shapes(claim)
+    judged = _Judged(claim, record)
     with suppress(_TimeIsUp):
         for number in range(SHAPES):
-            record.show(corners.corner_batch(claim, shapes[number % len(shapes)], rng, budget // (4 * SHAPES)))
-            record.show(engines.random_batch(claim, rng, budget // (4 * SHAPES)))
-        climb.climb(claim, rng, budget - record.evaluations, record.show)
-    judged = [
-        (judgement.margin, raw, judgement) for _, raw in record.best() if (judgement := _judged(claim, raw)) is not None
-    ]
-    if not judged:
-        return _without_ratio(claim, record)
-    margin, raw, judgement = min(judged, key=lambda entry: (max(entry[0], 0), sum(entry[1].sizes.values())))
-    extremal = _simplified(claim, margin, raw, left) or Exhibit(claim, raw, judgement, seed, "climb")
-    attained = is_attained(extremal)
-    margin = max(extremal.judgement.margin, 0.0)
-    status = ATTAINED if attained else NEARLY if ratio_of(margin) > 1 - APPROACHED else LOOSE
-    directions = () if status != NEARLY else tuple(_directions(claim, extremal.raw, record))
-    ratio = 1.0 if attained else float(ratio_of(margin))
-    gap = 0.0 if attained else 2 * margin / (1 + margin)
-    return Sharpness(status, ratio, gap, extremal, directions, record.by_size, record.evaluations)
+            record.show(corners.corner_batch(claim, shapes[number % len(shapes)], record.rng, budget // (4 * SHAPES)))
+            record.show(engines.random_batch(claim, record.rng, budget // (4 * SHAPES)))
+        if record.informed:
+            climb.climb(claim, record.rng, max(budget - record.evaluations, 1), record.show)
+    if not record.informed and record.evaluations:
+        return _without_ratio(claim, attack, record), [], []
+    reached: list[float] = []
+    with suppress(_TimeIsUp):
+        for shape in _targets(claim, record):
+            record.climb_at(shape)
+        best = _best_shapes(record)
+        if best and record.best(best[-1]) > 1e-12:
+            reached.extend(record.climb_at(best[-1], fresh=True) for _ in range(STARTS))
+    for raw in record.suspects:
+        certificate = certified(claim, raw)
+        if certificate is not None:
+            judged.refuting.append(certificate)
+    for shape in record.found:
+        judged.look_at(shape)
+    if not judged.best:
+        return Sharpness(UNSURE, 0.0, evaluations=record.evaluations), judged.refuting, []
+    telling = [raw for _, raw in sorted(record.clear.values(), key=lambda pair: pair[0])[:EXTREMALS]]
+    return _said(claim, attack, record, judged, reached), judged.refuting, telling
 
 
-def is_attained(extremal: Exhibit) -> bool:
-    """Whether the sides are equal at an instance (to 2^-100 of their size, where they are irrational)."""
-    judgement = extremal.judgement
-    return judgement.outcome == judge.TIED or judgement.margin == 0
+def _targets(claim: Claim, record: _Record) -> Iterator[Shape]:
+    """For every value of every size: the best shape that has it, and the one with all else as at the best shape."""
+    done = set()
+    for _ in range(1):
+        best = _best_shapes(record)
+        for name, values in claim.size_ranges().items():
+            for value in list(values)[:VALUES]:
+                having = sorted((s for s in record.found if dict(s[0])[name] == value), key=record.best)
+                chosen = having[:1]
+                for shape in best:
+                    sizes = {**dict(shape[0]), name: value}
+                    chosen.append((tuple(sizes.items()), shape[1]))
+                for shape in chosen:
+                    if shape not in done:
+                        done.add(shape)
+                        yield shape
 
 
-def _judged(claim: Claim, raw: Instance) -> judge.Judgement | None:
-    """What an instance is, if its sides say something there and it is no counterexample."""
+def _best_shapes(record: _Record) -> list[Shape]:
+    """The best shape of all, and the best of those whose sizes are 2 or more (last, if there is one)."""
+    ordered = sorted(record.found, key=lambda shape: (_digits(record.best(shape)), sum(v for _, v in shape[0])))
+    ordered = [shape for shape in ordered if record.best(shape) < 1]
+    nontrivial = [shape for shape in ordered if all(size >= 2 for _, size in shape[0])]
+    return list(dict.fromkeys([*ordered[:1], *nontrivial[:1]]))
+
+
+def _digits(score: float) -> float:
+    """A score to nine digits, so that rounding does not choose among shapes that are equally good."""
+    return float(f"{max(score, 1e-12):.8e}")
+
+
+def _is_trivial(shape: Shape) -> bool:
+    return any(size == 1 for _, size in shape[0])
+
+
+def _said(claim: Claim, attack: Attack, record: _Record, judged: _Judged, reached: list[float]) -> Sharpness:
+    """What the judged instances and the families through them amount to."""
+    ordered = sorted(judged.best.items(), key=lambda item: (_digits(item[1][0]), sum(size for _, size in item[0][0])))
+    families: dict[Shape, Family] = {}
+    first: list[tuple[str, ...]] = []
+    looked = list(dict.fromkeys([shape for shape, _ in ordered[:2]] + _rows(claim, judged)))
+    for shape in looked:
+        if attack.left() <= 0:
+            break
+        gap, _, raw = judged.best[shape]
+        # An instance at the limits of float64 is no start of a family: one that is clear of them is tried too.
+        starts = [raw, *([record.clear[shape][1]] if shape in record.clear else [])] if gap > 0 else []
+        for start in starts[:: -1 if gap < CLEAR else 1]:
+            family = best_family(claim, start, attack.left, first)
+            if family is not None and (shape not in families or family.limit > families[shape].limit):
+                families[shape] = family
+                first = [family.variables, *first] if family.variables else first
+            if shape in families and families[shape].limit == 1:
+                break
+    by_size, limits = _tables(judged, families)
+    shape, (gap, ratio, raw) = ordered[0]
+    # Among instances that are about as good, one of sizes beyond 1 says more.
+    nontrivial = [item for item in ordered if not _is_trivial(item[0])]
+    if nontrivial and nontrivial[0][1][0] <= gap + 1e-12:
+        shape, (gap, ratio, raw) = nontrivial[0]
+    shown, extremal = _exhibits(claim, attack, gap, raw)
+    attained = gap == 0 or (shown is not None and _is_tie(shown))
+    family = max(families.values(), key=lambda f: f.limit, default=None)
+    top = max(ratio, family.limit if family else 0.0)
+    borne_out = sum(ratio_of(max(score, 0.0)) > ratio * (1 - AGREE) for score in reached if score < 1)
+    if attained:
+        status, family = ATTAINED, None
+        ratio, gap = 1.0, 0.0
+        by_size = _with_ones(by_size, shape)
+    elif family is not None and family.limit == 1:
+        status = NEARLY
+    elif top <= SURE and (borne_out >= 2 or (family is not None and family.limit > ratio)):
+        status = LOOSE
+    else:
+        status = UNSURE
+    table = {name: {**values, **limits.get(name, {})} for name, values in by_size.items()}
+    laws = tuple(_laws(claim, table))
+    constant = _constant(top, family, shown or extremal, record) if status == LOOSE and not laws else None
+    others = [entry[1] for key, entry in judged.best.items() if not _is_trivial(key)]
+    beyond = [families[key].limit for key in families if not _is_trivial(key)]
+    at_two = max([*others, *beyond], default=None) if claim.size_ranges() else None
+    trivial_only = status in (ATTAINED, NEARLY) and at_two is not None and at_two < 1 - 1e-9 and _is_trivial(shape)
+    return Sharpness(
+        status,
+        ratio,
+        gap,
+        extremal,
+        shown,
+        family,
+        _directions(family, table, laws, status),
+        by_size,
+        limits,
+        trivial_only,
+        at_two,
+        laws,
+        constant,
+        evaluations=record.evaluations,
+    )
+
+
+def _rows(claim: Claim, judged: _Judged) -> list[Shape]:
+    """The best shape of every value of every size."""
+    found = []
+    for name, values in claim.size_ranges().items():
+        for value in list(values)[:VALUES]:
+            having = [shape for shape in judged.best if dict(shape[0])[name] == value]
+            if having:
+                found.append(min(having, key=lambda shape: judged.best[shape][0]))
+    return found
+
+
+def _tables(
+    judged: _Judged, families: dict[Shape, Family]
+) -> tuple[dict[str, dict[int, float]], dict[str, dict[int, float]]]:
+    by_size: dict[str, dict[int, float]] = {}
+    limits: dict[str, dict[int, float]] = {}
+    for shape, (_, ratio, _) in judged.best.items():
+        for name, value in shape[0]:
+            row = by_size.setdefault(name, {})
+            row[value] = max(row.get(value, 0.0), ratio)
+    for shape, family in families.items():
+        for name, value in shape[0]:
+            if family.limit > by_size[name][value]:
+                row = limits.setdefault(name, {})
+                row[value] = max(row.get(value, 0.0), family.limit)
+    return (
+        {name: dict(sorted(row.items())) for name, row in sorted(by_size.items())},
+        {name: dict(sorted(row.items())) for name, row in sorted(limits.items())},
+    )
+
+
+def _with_ones(table: dict[str, dict[int, float]], shape: Shape) -> dict[str, dict[int, float]]:
+    """The table with what a simplified instance attains."""
+    sizes = dict(shape[0])
+    return {
+        name: {value: 1.0 if sizes[name] == value else r for value, r in row.items()} for name, row in table.items()
+    }
+
+
+def _laws(claim: Claim, table: dict[str, dict[int, float]]) -> Iterator[Law]:
+    for name, row in table.items():
+        if len(claim.size_ranges()[name]) < forms.LEAST_POINTS:
+            continue
+        for least in (2, 1):
+            found = forms.law_of({n: v for n, v in row.items() if n >= least}, name)
+            if found is not None:
+                text, matched = found
+                yield Law(name, text, matched, forms.limit_of(text, name))
+                break
+
+
+def _directions(
+    family: Family | None, table: dict[str, dict[int, float]], laws: tuple[Law, ...], status: str
+) -> tuple[str, ...]:
+    """What grows or shrinks on the way to 1, and the sizes as which grow the ratio tends to 1."""
+    found = []
+    if family is not None and family.limit == 1:
+        word = "grows" if "grow" in family.direction.rpartition(" ")[2] else "shrinks"
+        found += [f"{name} {word}" for name in family.variables]
+    for name, row in table.items():
+        law = next((law for law in laws if law.size == name), None)
+        gaps = [1 - value for size, value in sorted(row.items()) if size >= 2]
+        if (law is not None and law.limit > 0.88 and gaps[-1] < gaps[0]) or (
+            law is None and status == LOOSE and len(gaps) > 3 and _closes(gaps)
+        ):
+            found.append(f"{name} grows")
+    return tuple(found)
+
+
+def _closes(gaps: list[float]) -> bool:
+    """Whether gaps fall like a power of the size: by the table alone, to be told from one that comes to a halt."""
+    return all(later < 0.85 * earlier for earlier, later in pairwise(gaps)) and gaps[-1] < 0.4 * gaps[0]
+
+
+# ---- the largest ratio in closed form ---------------------------------------
+
+
+def _constant(top: float, family: Family | None, exhibit: Exhibit | None, record: _Record) -> Constant | None:
+    """A closed form of the largest ratio, where no instance exceeds it and it is met or approached along a family."""
+    candidates = []
+    if family is not None and family.limit >= top - 1e-12:
+        candidates.append((forms.name_of(top, 1e-10), f"approached as {family.direction}"))
+    else:
+        if exhibit is not None:
+            candidates.append((_by_symbols(exhibit, top), "the ratio at the instance found"))
+        candidates.append((forms.name_of(top), "the instance found has it to eleven digits"))
+    for text, evidence in candidates:
+        if not text:
+            continue
+        value = forms.value(text)
+        if abs(value - top) <= 1e-9 * top:
+            return Constant(
+                text, value, f"{evidence}; no larger ratio is certified in {record.evaluations:,} evaluations"
+            )
+    return None
+
+
+def _by_symbols(exhibit: Exhibit, top: float) -> str:
+    """The ratio of the sides at a simple instance, as an expression; empty where that is long, or another number."""
+    import sympy
+
+    from resstream.arithmetic.symbols import SYMBOLIC
+
+    with suppress(Exception), SYMBOLIC.working():  # what symbols cannot express is no fault: a name is a courtesy
+        relation = next(iter(exhibit.claim.conclude(exhibit.claim.build(exhibit.raw, SYMBOLIC))))
+        for lhs, rhs in relation.pairs(SYMBOLIC):
+            left, right = (side._sympy_() if hasattr(side, "_sympy_") else sympy.sympify(side) for side in (lhs, rhs))
+            if right == 0:
+                continue
+            ratio = sympy.simplify(left / right)
+            number = float(ratio)
+            text = str(ratio if number <= 1 else sympy.simplify(right / left)).replace("E", "exp(1)")
+            if abs(min(number, 1 / number) - top) < 1e-9 and len(text) <= 60:
+                forms.value(text)
+                return text
+    return ""
+
+
+# ---- instances to show ------------------------------------------------------
+
+
+def _exhibits(claim: Claim, attack: Attack, gap: float, raw: Instance) -> tuple[Exhibit | None, Exhibit | None]:
+    """A simpler instance of nearly this ratio, and the instance found."""
+    margin = gap / (2 - gap)
+    simple = _simplified(claim, margin, raw, attack.left)
     try:
-        if judge.judge(restate.with_margin(claim, exact(1, 1)), raw).outcome != judge.VIOLATED:
-            return None
-        judgement = judge.judge(claim, raw)
-    except (ValueError, ArithmeticError):
-        return None
-    return judgement if judgement.outcome in (judge.HOLDS, judge.TIED) else None
+        found = Exhibit(claim, raw, judge.judge(claim, raw), attack.seed, "climb")
+    except (ResstreamError, ArithmeticError):
+        found = None
+    return simple, found
 
 
-def _without_ratio(claim: Claim, record: _Record) -> Sharpness:
-    """Where one side is always zero, equality can only be 0 = 0."""
-    strictly = searched(restate.strict(claim), CHECKED, record.seed)
-    status = AT_ZERO if strictly.status == "refuted" else UNKNOWN if strictly.status == "error" else LOOSE
-    return Sharpness(status, 0.0, by_size=record.by_size, evaluations=record.evaluations)
+def _is_tie(exhibit: Exhibit) -> bool:
+    """Whether the sides are equal at an instance (to 2^-100 of their size, where they are irrational)."""
+    return exhibit.judgement.outcome == judge.TIED or exhibit.judgement.margin == 0
+
+
+def _without_ratio(claim: Claim, attack: Attack, record: _Record) -> Sharpness:
+    """Where one side is always zero, or of the other sign, a ratio says nothing; equality can only be 0 = 0."""
+    strictly = attack(restate.strict(claim), CHECKED, climb=False)
+    tied = strictly.outcome == "fails" or any(verdict.tally.tied for verdict in strictly.verdicts)
+    why = "one side is zero, or of the other sign, at every instance met"
+    return Sharpness(AT_ZERO if tied else LOOSE, 0.0, one_sided=why, evaluations=record.evaluations)
 
 
 def _simplified(claim: Claim, margin: float, raw: Instance, left: Callable[[], float]) -> Exhibit | None:
@@ -194,8 +513,14 @@ def _simplified(claim: Claim, margin: float, raw: Instance, left: Callable[[], f
         if left() <= 0:
             raise _TimeIsUp
 
+    # An instance of sizes beyond 1 is not made one of size 1: that would say less.
+    ranges = {name: values for name, values in claim.size_ranges().items() if raw.sizes[name] >= 2}
+    claim = claim.replace(
+        sizes={name: range(max(values[0], 2), values[-1] + 1, values.step) for name, values in ranges.items()},
+        id=claim.id,
+    )
     tolerances = [TIE, exact(1, 10**9)] if margin < 1e-9 else []
-    for tolerance in (*tolerances, exact(Fraction(min(1.01 * margin + 1e-9, 1.0)).limit_denominator(10**12))):
+    for tolerance in (*tolerances, exact(Fraction(min(1.001 * margin + 1e-9, 1.0)).limit_denominator(10**12))):
         nearer = restate.with_margin(claim, tolerance)
         try:
             if judge.judge(nearer, raw).outcome != judge.VIOLATED:
@@ -204,45 +529,7 @@ def _simplified(claim: Claim, margin: float, raw: Instance, left: Callable[[], f
             with suppress(_TimeIsUp):
                 shrinker.run()
             judgement = judge.judge(claim, shrinker.exact)
-        except (ValueError, ArithmeticError):
+        except (ResstreamError, ValueError, ArithmeticError):
             continue
         return Exhibit(claim, shrinker.exact, judgement, engine="climb")
     return None
-
-
-def _directions(claim: Claim, raw: Instance, record: _Record) -> list[str]:
-    """Which variables grow or shrink, and which sizes grow, as the ratio nears one."""
-    found = []
-    for name in claim.over:
-        margins = [_margin_at(claim, raw, name, 2.0**power) for power in range(-12, 13, 4)]
-        known = [margin for margin in margins if margin is not None]
-        if len(known) < len(margins) or max(known) <= 0:
-            continue
-        if _falls(known):
-            found.append(f"{name} grows")
-        elif _falls(known[::-1]):
-            found.append(f"{name} shrinks")
-    for name, values in record.by_size.items():
-        gaps = [1 - values[size] for size in sorted(values)]
-        if len(gaps) > 2 and all(later < 0.9 * earlier for earlier, later in pairwise(gaps)):
-            found.append(f"{name} grows")
-    return found
-
-
-def _falls(margins: list[float]) -> bool:
-    """Whether a list falls to less than half, without rising on the way."""
-    return margins[-1] < margins[0] / 2 and all(later <= earlier for earlier, later in pairwise(margins))
-
-
-def _margin_at(claim: Claim, raw: Instance, name: str, factor: float) -> float | None:
-    """The margin with one variable's raw numbers scaled; None where whole numbers are among them."""
-    parts = claim.parts(raw.sizes, raw.options)
-    own = [key for key in raw.arrays if key.partition(".")[0] == name]
-    if any(parts[key].kind == "whole" for key in own):
-        return None
-    arrays = {key: raw.arrays[key] * (Fraction(factor) if raw.arrays[key].dtype == object else factor) for key in own}
-    try:
-        judgement = judge.judge(claim, Instance(raw.sizes, raw.options, {**raw.arrays, **arrays}))
-    except (ValueError, ArithmeticError):
-        return None
-    return judgement.margin if judgement.outcome in (judge.HOLDS, judge.TIED) else None

@@ -28,6 +28,9 @@ def audit(
     budget: Annotated[int, Budget] = 40_000,
     seconds: Annotated[float, seconds_option("A limit in time for each claim.")] = 45.0,
     seed: Annotated[int, Seed] = 0,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Leave out thresholds, larger sizes and longer searches.")
+    ] = False,
     html: Annotated[str | None, typer.Option(metavar="FILE", help="Write one self-contained page with plots.")] = None,
     as_markdown: Annotated[bool, typer.Option("--md", help="Print Markdown.")] = False,
     as_json: Json = False,
@@ -40,7 +43,8 @@ def audit(
     """
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-    from resstream.audit import STAGES, files, page
+    from resstream.audit import STAGES, files
+    from resstream.audit.report import page
 
     chosen = files.targets(names)
     if html is not None:
@@ -51,7 +55,9 @@ def audit(
     with Progress(*columns, console=notes, transient=True, disable=not notes.is_terminal) as progress:
         task = progress.add_task("", total=len(STAGES))
         for claim in chosen:
-            answer = _audited(claim, budget, seed, seconds, lambda done: progress.update(task, completed=done.stage))
+            answer = _audited(
+                claim, (budget, seed, seconds, quick), lambda done: progress.update(task, completed=done.stage)
+            )
             interrupted = answer.interrupted
             if answer.value is None and interrupted:
                 break
@@ -85,14 +91,17 @@ class Found:
     as_expected: bool
 
 
-def _audited(claim: Claim, budget: int, seed: int, seconds: float, told: Callable[[Found], None]) -> Answer[Found]:
+def _audited(claim: Claim, asked: tuple[int, int, float, bool], told: Callable[[Found], None]) -> Answer[Found]:
     """The audit of a claim in a process of its own, so that what the claim does to it is an error of that claim."""
-    from resstream.audit import Audit, page, screen, words
+    from resstream.audit import Audit
     from resstream.audit import audit as audit_claim
+    from resstream.audit.report import data, markdown, page, screen
+
+    budget, seed, seconds, quick = asked
 
     def shown(audit: Audit, stage: int) -> Found:
         text = rendered(screen.summary(audit)) + "\n"
-        return Found(stage, text, words.markdown(audit), words.to_json(audit), page.section(audit), audit.as_expected)
+        return Found(stage, text, markdown.markdown(audit), data.to_json(audit), page.section(audit), audit.as_expected)
 
     def work(tell: Callable[[Found], None]) -> Found:
         stages = [("", 0)]  # as they begin
@@ -109,6 +118,7 @@ def _audited(claim: Claim, budget: int, seed: int, seconds: float, told: Callabl
                 budget=budget,
                 seed=seed,
                 seconds=seconds,
+                quick=quick,
                 progress=lambda stage, done, _: stages.append((stage, done)),
                 kept=kept,
             ),

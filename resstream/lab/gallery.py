@@ -18,9 +18,8 @@ import numpy as np
 import resstream
 from resstream import claims
 from resstream.arithmetic import to_float
-from resstream.audit import audit
-from resstream.audit.page import fragment
-from resstream.audit.run import Audit
+from resstream.audit import Audit, audit
+from resstream.audit.report.page import fragment
 from resstream.cards import STYLE
 from resstream.claim import Claim
 from resstream.errors import ResstreamError

@@ -1,17 +1,37 @@
 """The failure map: where a false claim fails, where it does not, and which added hypothesis saves it."""
 
+import shlex
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from typer.testing import CliRunner
 
-from resstream.arithmetic import RATIONAL
+from resstream.arithmetic import RATIONAL, absolute, amax, square, total
 from resstream.audit import failures, kinds
-from resstream.audit.failures import FAILS, SURVIVES
-from resstream.claim import at_least, at_most, claim
+from resstream.audit.attack import Attack, certified
+from resstream.audit.result import FAILS, SURVIVES
+from resstream.audit.witnesses import Witnesses
+from resstream.claim import Instance, at_least, at_most, claim, equal
 from resstream.claims import contraction
-from resstream.domains import Ball, Causal, DoublyStochastic, Matrix, NonNegative, Norm, RowStochastic, Scalar, Stack
-from resstream.falsify import engines
+from resstream.cli import app
+from resstream.domains import (
+    Ball,
+    Causal,
+    DoublyStochastic,
+    EqualRows,
+    Matrix,
+    NonNegative,
+    Norm,
+    Permutation,
+    RowStochastic,
+    Scalar,
+    Stack,
+    Vector,
+)
+from resstream.falsify import engines, falsify
+from resstream.falsify.variants import find
 from resstream.reference import L1, diameter, dobrushin, row_norms
 
 
@@ -19,30 +39,40 @@ def outcomes(found, options=""):
     return {tuple(cell.sizes.values()): cell.outcome for cell in found.cells if cell.options == options}
 
 
-def test_tau_squared_fails_from_two_tokens_on_and_survives_for_one_token_or_equal_rows():
-    found = failures.failure_map(contraction.contraction_diameter_squared)
+def mapped(statement, budget=4096, left=lambda: float("inf")):
+    """The map of a claim, as an audit draws it: with the counterexample of its main search in the pool."""
+    pool = Witnesses()
+    verdict = falsify(statement, budget)
+    if verdict.counterexample is not None:
+        pool.keep(verdict.counterexample)
+    return failures.failure_map(statement, Attack(0, left), pool, budget)
+
+
+def saved(found):
+    return [rescue.label for rescue in found.rescue]
+
+
+def test_tau_squared_fails_from_two_tokens_on_and_survives_for_one_token():
+    found = mapped(contraction.contraction_diameter_squared)
     assert (found.rows, found.columns) == ("n", "d")
     assert found.options == ["norm = linf", "norm = l1", "norm = l2"]
     for options in found.options:
-        assert outcomes(found, options) == {
-            (n, d): SURVIVES if n == 1 else FAILS for n in range(1, 5) for d in range(1, 5)
-        }
-    saved = [label for label, _ in found.rescue]
-    assert "n = 1" in saved
-    assert "A in EqualRows(n, n)" in saved
-    failing = {change for change, outcome, _ in found.kinds if outcome == FAILS}
+        for (n, _), outcome in outcomes(found, options).items():
+            assert outcome == (SURVIVES if n == 1 else FAILS)
+    assert saved(found)[0] == "n = 1"
+    failing = {kind.label for kind in found.kinds if kind.outcome == FAILS}
     assert {"A in Causal(n)", "A in DoublyStochastic(n)"} <= failing
 
 
-def test_a_claim_of_one_norm_is_saved_by_that_norm():
-    @claim("trial", over={"X": Matrix("n", "d"), "norm": Norm("d")})
+def test_a_claim_of_one_norm_is_saved_by_that_norm_and_says_how_to_run_it():
+    @claim("trial", over={"X": Matrix("n", "d"), "norm": Norm("d", bases=False)})
     def trial(X, norm):
         return at_least(row_norms(X, norm), row_norms(X, L1))
 
-    found = failures.failure_map(trial)
+    found = mapped(trial)
     assert set(outcomes(found, "norm = l1").values()) == {SURVIVES}
     assert FAILS in outcomes(found, "norm = l2").values()
-    assert found.rescue[0][0] == "norm = l1"
+    assert saved(found)[0] == "norm = l1"
 
 
 def test_a_claim_true_of_more_than_two_tokens_is_saved_by_that_size():
@@ -50,9 +80,9 @@ def test_a_claim_true_of_more_than_two_tokens_is_saved_by_that_size():
     def trial(A):
         return at_most(2 * dobrushin(A), A.shape[-1] - 1)
 
-    found = failures.failure_map(trial)
-    assert outcomes(found) == {(2,): FAILS, (3,): SURVIVES, (4,): SURVIVES, (5,): SURVIVES}
-    assert "n >= 3" in [label for label, _ in found.rescue]
+    found = mapped(trial)
+    assert outcomes(found) == {(n,): FAILS if n == 2 else SURVIVES for n in range(2, 7)}
+    assert "n >= 3" in saved(found)
 
 
 def test_a_claim_that_nothing_saves_says_so():
@@ -60,13 +90,72 @@ def test_a_claim_that_nothing_saves_says_so():
     def trial(x):
         return at_most(x * 0 + 1, 0)
 
-    found = failures.failure_map(trial)
+    found = mapped(trial)
     assert found.rescue == ()
     assert outcomes(found) == {(): FAILS}
 
 
-def test_no_seconds_left_is_no_error():
-    assert failures.failure_map(contraction.contraction_diameter_squared, left=lambda: 0.0).cells == ()
+def test_no_seconds_left_is_no_error_and_nothing_survives():
+    found = mapped(contraction.contraction_diameter_squared, left=lambda: 0.0)
+    assert SURVIVES not in {cell.outcome for cell in found.cells}
+    assert found.rescue == ()
+
+
+# ---- the pool ---------------------------------------------------------------
+
+
+def unit(x):
+    """|x| = 1."""
+    return equal(total(square(x)), 1)
+
+
+def test_a_counterexample_counts_in_every_cell_and_kind_that_it_lies_in():
+    @claim("trial", over={"x": Vector("d")}, sizes={"d": range(1, 5)}, assuming=[unit])
+    def trial(x):
+        """False at (1/2, 1/2, 1/2, 1/2) and few others that a search meets."""
+        return at_least(amax(absolute(x)), 1)
+
+    pool = Witnesses()
+    raw = Instance({"d": 4}, {}, {"x": np.full((1, 4), 0.5)})
+    pool.add(certified(trial, raw))
+    found = failures.failure_map(trial, Attack(0), pool, 512)
+    assert outcomes(found)[(4,)] == FAILS
+    kinds_of = {kind.label: kind.outcome for kind in found.kinds}
+    assert kinds_of["x in NonZero(1, d)"] == kinds_of["x in NonNegative(1, d)"] == FAILS
+    assert not any(label.startswith(("x in NonZero", "x in NonNegative", "x in Positive")) for label in saved(found))
+
+
+def test_a_counterexample_of_one_size_says_nothing_of_another_or_of_a_kind_that_it_is_not_of():
+    @claim("trial", over={"A": RowStochastic("n")}, sizes={"n": range(2, 5)})
+    def trial(A):
+        return at_most(2 * dobrushin(A), 1)
+
+    pool = Witnesses()
+    pool.add(certified(trial, Instance({"n": 2}, {}, {"A": np.eye(2)})))
+    assert pool.within({"n": range(2, 3)}, {}) is not None
+    assert pool.within({"n": range(3, 5)}, {}) is None
+    assert pool.within({}, {"A": Permutation("n")}) is not None
+    assert pool.within({}, {"A": EqualRows("n", "n")}) is None
+
+
+def test_every_rescue_of_a_named_claim_is_a_command_that_runs(tmp_path):
+    lines = [
+        "from resstream.claim import at_most, claim",
+        "from resstream.domains import RowStochastic",
+        "from resstream.reference import dobrushin",
+        '@claim("mine.half", over={"A": RowStochastic("n")}, sizes={"n": range(1, 4)})',
+        "def half(A):",
+        "    return at_most(2 * dobrushin(A), 1)",
+    ]
+    path = tmp_path / "mine.py"
+    path.write_text("\n".join(lines) + "\n")
+    found = mapped(find(f"{path}::mine.half"))
+    assert found.rescue
+    for rescue in found.rescue:
+        program, *arguments = shlex.split(rescue.command)
+        assert program == "resstream"
+        done = CliRunner().invoke(app, [*arguments, "--budget", "2000", "--no-memory"])
+        assert done.exit_code == 0, (rescue.command, done.output)
 
 
 # ---- kinds ------------------------------------------------------------------

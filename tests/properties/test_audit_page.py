@@ -10,7 +10,7 @@ from html.parser import HTMLParser
 import pytest
 
 from resstream import audit as audits
-from resstream.audit import page
+from resstream.audit.report import page
 from resstream.claims import contraction
 from resstream.claims import dobrushin as dobrushin_claims
 

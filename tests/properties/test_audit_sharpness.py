@@ -1,17 +1,33 @@
 """Sharpness, necessity, strengthened variants and the sample: known answers, and each can come out the other way."""
 
+import math
+
 import numpy as np
 import pytest
 from flint import fmpq
 
-from resstream.arithmetic import exact, tanh
-from resstream.audit import necessity, profile, restate, sample, sharpness
+from resstream.arithmetic import exact, square, tanh, total
+from resstream.audit import families, forms, necessity, profile, restate, sample, sharpness, thresholds
+from resstream.audit.attack import Attack, certified
+from resstream.audit.result import (
+    AT_ZERO,
+    ATTAINED,
+    LOOSE,
+    MEANINGLESS,
+    NEARLY,
+    NEEDED,
+    NOT_KNOWN,
+    REFUTED,
+    SUPERFLUOUS,
+    SURVIVED,
+    Part,
+)
 from resstream.claim import Instance, at_least, at_most, claim, equal, every, less_than
 from resstream.claims import contraction
 from resstream.claims import dobrushin as dobrushin_claims
-from resstream.domains import Causal, Matrix, Positive, RowStochastic, Scalar, Scores
+from resstream.domains import Causal, Matrix, Positive, RowStochastic, Scalar, Scores, Vector
 from resstream.falsify import falsify
-from resstream.reference import diameter, dobrushin, row_range, softmax
+from resstream.reference import L1, diameter, dobrushin, row_norms, row_range, softmax
 
 OVER = {"A": RowStochastic("n"), "X": Matrix("n", "d")}
 SIZES = {"n": range(1, 5), "d": range(1, 4)}
@@ -26,51 +42,102 @@ def bounded_by(factor):
     return trial
 
 
+def attack():
+    return Attack(0)
+
+
+def how_sharp(statement):
+    return sharpness.sharpness(statement, attack(), BUDGET)[0]
+
+
 # ---- sharpness --------------------------------------------------------------
 
 
-def test_an_attained_bound_is_found_attained_at_a_simple_instance():
-    found = sharpness.sharpness(bounded_by(1), budget=BUDGET)
-    assert (found.status, found.ratio, found.gap) == (sharpness.ATTAINED, 1.0, 0.0)
-    assert sum(found.extremal.raw.sizes.values()) == 3  # two tokens in one dimension
-    assert all(value in (0, 1) for x in found.extremal.raw.arrays.values() for value in x.flat)
-    assert found.extremal.judgement.lhs == found.extremal.judgement.rhs != 0
+def test_an_attained_bound_is_found_attained_at_sizes_beyond_one():
+    found = how_sharp(bounded_by(1))
+    assert (found.status, found.ratio, found.gap) == (ATTAINED, 1.0, 0.0)
+    assert not found.trivial_only
+    assert found.shown.judgement.lhs == found.shown.judgement.rhs != 0
 
 
-@pytest.mark.parametrize("factor", [2, 10])
-def test_a_loose_bound_is_found_loose_by_its_factor(factor):
-    found = sharpness.sharpness(bounded_by(factor), budget=BUDGET)
-    assert found.status == sharpness.LOOSE
-    assert found.ratio == pytest.approx(
-        1 / factor, rel=0.02, abs=0
-    )  # the shrunk instance may give 1% of the ratio away
-    assert f"by a factor of about {factor}" in str(found)
+def test_a_loose_bound_is_found_loose_by_its_factor_and_that_is_named():
+    found = how_sharp(bounded_by(10))
+    assert found.status == LOOSE
+    assert found.ratio == pytest.approx(0.1, rel=1e-9)
+    assert found.constant.closed_form == "1/10"
 
 
-def test_a_bound_that_is_only_approached_says_in_which_direction():
+def test_a_bound_that_is_only_approached_says_in_which_direction_and_how_the_gap_closes():
     @claim("trial", over={"x": Scalar(0)})
     def trial(x):
         return at_most(x / (1 + x), 1)
 
-    found = sharpness.sharpness(trial, budget=BUDGET)
-    assert (found.status, found.directions) == (sharpness.NEARLY, ("x grows",))
-    assert 0 < found.gap < 1e-3
+    found = how_sharp(trial)
+    assert (found.status, found.directions) == (NEARLY, ("x grows",))
+    assert found.family.limit == 1
+    assert all(later < earlier for earlier, later in zip(found.family.gaps, found.family.gaps[1:], strict=False))
 
 
-def test_a_bound_by_zero_is_attained_at_zero():
+def test_a_bound_loose_by_a_little_is_not_called_approached():
+    @claim("trial", over={"x": Vector("d")}, sizes={"d": range(2, 5)})
+    def trial(x):
+        return at_most(10_000 * square(row_norms(x, L1)), 10_005 * x.shape[-1] * total(square(x)))
+
+    found = how_sharp(trial)
+    assert found.status == LOOSE
+    assert found.ratio <= 10_000 / 10_005
+    assert found.ratio == pytest.approx(10_000 / 10_005, rel=1e-9)
+
+
+def test_a_bound_that_is_sharp_at_size_one_only_says_so_and_has_a_law():
+    @claim("trial", over={"x": Vector("d")})
+    def trial(x):
+        return at_most(square(row_norms(x, L1)), x.shape[-1] ** 2 * total(square(x)))
+
+    found = how_sharp(trial)
+    assert found.trivial_only
+    assert found.nontrivial == pytest.approx(1 / 2, rel=1e-9)
+    assert {law.size: law.closed_form for law in found.laws} == {"d": "1/d"}
+
+
+def test_negative_sides_have_a_ratio_too():
+    @claim("trial", over={"x": Vector("d")})
+    def trial(x):
+        return at_most(-2 * total(square(x)), -total(square(x)))
+
+    found = how_sharp(trial)
+    assert found.status == LOOSE
+    assert found.ratio == pytest.approx(1 / 2, rel=1e-12)
+
+
+def test_a_float_that_lies_is_no_ratio():
+    """At (2^52 + 1, 2^52, 2^52) float64 has a ratio above the truth; what is reported is certified."""
+
+    @claim("trial", over={"x": Scalar()})
+    def trial(x):
+        return at_most(2 * square((x + 2**52) - 2**52), 3 * square(x))
+
+    found = how_sharp(trial)
+    assert found.ratio <= 2 / 3
+    assert found.ratio == pytest.approx(2 / 3, rel=1e-12)
+
+
+@pytest.mark.parametrize(("shift", "status"), [(0, AT_ZERO), (1, LOOSE)])
+def test_a_bound_by_zero_has_no_ratio(shift, status):
     @claim("trial", over={"A": RowStochastic("n")})
     def trial(A):
-        return at_least(dobrushin(A), 0)
+        return at_least(shift + dobrushin(A), 0)
 
-    assert sharpness.sharpness(trial, budget=BUDGET).status == sharpness.AT_ZERO
+    found = how_sharp(trial)
+    assert (found.status, bool(found.one_sided)) == (status, True)
 
 
-def test_a_bound_by_zero_that_is_never_met_is_not_attained():
-    @claim("trial", over={"A": RowStochastic("n")})
+def test_a_counterexample_met_on_the_way_is_handed_on():
+    @claim("trial", over={"A": RowStochastic("n")}, sizes={"n": range(2, 4)})
     def trial(A):
-        return at_least(1 + dobrushin(A), 0)
+        return at_most(2 * dobrushin(A), 1)
 
-    assert sharpness.sharpness(trial, budget=BUDGET).status == sharpness.LOOSE
+    assert sharpness.sharpness(trial, attack(), BUDGET)[1]
 
 
 def test_the_ratio_of_the_sides_is_that_of_the_margin():
@@ -80,8 +147,90 @@ def test_the_ratio_of_the_sides_is_that_of_the_margin():
 
 
 def test_no_seconds_left_is_no_error():
-    found = sharpness.sharpness(bounded_by(1), budget=BUDGET, left=lambda: 0.0)
+    found, _, _ = sharpness.sharpness(bounded_by(1), Attack(0, lambda: 0.0), BUDGET)
     assert found.evaluations == 0
+
+
+# ---- closed forms -----------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "text", ["2/3", "1/sqrt(2)", "sqrt(3)/2", "2*sin(1/2)", "exp(3)/3", "1/exp(1)", "log(2)", "pi/4", "(1 + sqrt(5))/2"]
+)
+def test_numbers_are_named(text):
+    name = forms.name_of(forms.value(text))
+    assert forms.value(name) == pytest.approx(forms.value(text), rel=1e-12)
+
+
+def test_a_number_that_is_near_to_none_is_not_named():
+    assert forms.name_of(0.83742910573) == ""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "(n-1)/n",
+        "sqrt((n-1)/n)",
+        "1/sqrt(n)",
+        "n**(-0.5*1)",
+        "2**((1-n)/2)",
+        "exp(1)*(1-1/n)**n",
+        "lambertw((n-1)/e)/log(n)",
+    ],
+)
+def test_laws_in_a_size_are_named(text):
+    table = {n: forms.value(text, n=n) for n in range(2, 7)}
+    name, matched = forms.law_of(table, "n")
+    assert matched == 5
+    assert all(forms.value(name, n=n) == pytest.approx(value, rel=1e-6) for n, value in table.items())
+
+
+def test_a_table_that_follows_no_law_has_none():
+    assert forms.law_of({2: 0.5, 3: 0.61, 4: 0.733, 5: 0.801}, "n") is None
+    assert forms.law_of({2: 0.5, 3: 0.5, 4: 0.5, 5: 0.5}, "n") is None
+
+
+# ---- families ---------------------------------------------------------------
+
+
+def test_a_scale_that_means_nothing_is_no_direction():
+    @claim("trial", over={"A": RowStochastic("n"), "x": Scalar(0)}, sizes={"n": range(2, 3)})
+    def trial(A, x):
+        return at_most(dobrushin(A) * x, 1 + x)
+
+    raw = Instance({"n": 2}, {}, {"A": np.eye(2), "x": np.ones((1, 1))})
+    family = families.best_family(trial, raw, lambda: 60.0)
+    assert (family.variables, family.limit) == (("x",), 1.0)
+
+
+# ---- thresholds -------------------------------------------------------------
+
+
+def test_a_threshold_in_a_quantity_is_bracketed_and_named():
+    def at_one(x):
+        return total(square(x))
+
+    @claim("trial", over={"x": Vector(2)})
+    def trial(x):
+        return at_least(square(total(square(x))), 2 * total(square(x)) - exact(1, 4))
+
+    raw = Instance({}, {}, {"x": np.array([[0.7, 0.0]])})
+    assert certified(trial, raw) is not None
+    quantity = thresholds.Quantity("|x|^2", lambda objects: at_one(objects["x"]))
+    found = {end.side: end for end in thresholds.ends(trial, attack(), quantity, raw, BUDGET)}
+    assert found["below"].value == pytest.approx(1 + math.sqrt(3) / 2, rel=1e-6)
+    assert found["above"].value == pytest.approx(1 - math.sqrt(3) / 2, rel=1e-6)
+    assert found["below"].instance.certificate is not None
+
+
+def test_a_size_beyond_the_stated_ones_is_found_by_bisection():
+    @claim("trial", over={"x": Vector("d")}, sizes={"d": range(1, 5)})
+    def trial(x):
+        return at_most(2 * square(row_norms(x, L1)), 13 * total(square(x)))
+
+    (found,) = thresholds.beyond(trial, attack(), BUDGET)
+    assert (found.size, found.holds_to, found.fails_from) == ("d", 6, 7)
+    assert found.counterexample.raw.sizes == {"d": 7}
 
 
 # ---- a sharper bound --------------------------------------------------------
@@ -89,8 +238,8 @@ def test_no_seconds_left_is_no_error():
 
 def test_the_printed_bound_on_scores_is_found_not_sharp_and_the_sharper_one_named():
     statement = contraction.contraction_scores
-    extremal = sharpness.sharpness(statement, budget=BUDGET).extremal.raw
-    found = profile.profile(statement, 0, extremal=extremal, budget=BUDGET)
+    extremal = how_sharp(statement).extremal.raw
+    found = profile.profile(statement, 0, attack(), [extremal], BUDGET)
     assert found.sharper.form == "tanh(row_range(S)/2)"
     assert found.sharper.attained
     curve = dict(found.curves["row_range(S)"])
@@ -104,13 +253,13 @@ def test_a_bound_that_is_sharp_has_no_sharper_one():
     def trial(S):
         return at_most(dobrushin(softmax(S)), tanh(row_range(S) / 2))
 
-    assert profile.profile(trial, 0, budget=BUDGET).sharper is None
+    assert profile.profile(trial, 0, attack(), budget=BUDGET).sharper is None
 
 
 def test_quantities_are_the_calls_of_the_conclusion():
     statement = contraction.contraction_scores
     S = np.array([[[3.0, 0.0], [0.0, 1.0]]])
-    values = profile.Quantities(statement).of({"S": S})
+    values = profile.Quantities(statement.conclusion).of({"S": S})
     assert set(values) == {"dobrushin(softmax(S))", "row_range(S)"}
     assert values["row_range(S)"].item() == 3.0
 
@@ -118,8 +267,8 @@ def test_quantities_are_the_calls_of_the_conclusion():
 # ---- necessity --------------------------------------------------------------
 
 
-def attack(statement):
-    return falsify(statement, BUDGET)
+def needs(statement, seconds=20.0):
+    return list(necessity.needs(statement, attack(), BUDGET, lambda: seconds))
 
 
 def short_rows(A):
@@ -132,30 +281,50 @@ def nothing(A):
     return at_most(dobrushin(A), 1)
 
 
-def test_a_needed_hypothesis_is_refuted_without_and_a_superfluous_one_survives():
+def test_a_needed_hypothesis_has_a_certified_instance_and_one_that_keeps_nothing_out_is_not_called_superfluous():
     @claim("trial", over=OVER, sizes=SIZES, assuming=[short_rows, nothing])
     def trial(A, X):
         return at_most(2 * diameter(A @ X), diameter(X))
 
-    found = {variant.change: variant.status for variant in necessity.necessity(trial, attack, attack)}
-    assert found["without short_rows"] == necessity.REFUTED
-    assert found["without nothing"] == necessity.SURVIVED
-    # Of other matrices tau is not defined, so they do not meet short_rows: nothing is said of them.
-    assert found["A in NonNegative(n, n) instead of RowStochastic(n)"] == necessity.SURVIVED
+    found = {variant.change: variant for variant in needs(trial)}
+    assert (found["without short_rows"].status, found["without short_rows"].conclusion) == (REFUTED, NEEDED)
+    assert found["without short_rows"].exhibit.certificate is not None
+    assert found["without nothing"].conclusion == NOT_KNOWN
 
 
-def different(A):
-    """No two rows agree."""
-    return less_than(0, dobrushin(A))
+def short(x, y):
+    """|y| <= |x|."""
+    return at_most(total(square(y)), total(square(x)))
 
 
-def test_what_a_search_does_not_meet_is_not_called_superfluous():
-    @claim("trial", over={"A": RowStochastic("n")}, sizes={"n": range(3, 5)}, assuming=[different])
-    def trial(A):
-        return at_most(dobrushin(A), 1)
+def acute(x, y):
+    """<x, y> >= 0."""
+    return at_least(total(x * y), 0)
 
-    first = next(iter(necessity.necessity(trial, attack, attack)))
-    assert (first.change, first.status) == ("without different", necessity.UNREACHED)
+
+def test_superfluous_is_said_where_it_is_proved():
+    @claim("trial", over={"x": Vector("d"), "y": Vector("d")}, sizes={"d": range(1, 3)}, assuming=[acute, short])
+    def trial(x, y):
+        return at_least(total(square(x + y)), total(square(x)))
+
+    found = {variant.change: variant for variant in needs(trial)}
+    assert found["without acute"].conclusion == NEEDED
+    assert found["without short"].conclusion == SUPERFLUOUS
+    assert found["without short"].proved == ("d = 2",)
+
+
+def below(a, b):
+    """a < b."""
+    return less_than(a, b)
+
+
+def test_a_strict_hypothesis_is_needed_where_equality_breaks_the_claim():
+    @claim("trial", over={"a": Scalar(), "b": Scalar()}, assuming=[below])
+    def trial(a, b):
+        return less_than(a + b, 2 * b)
+
+    (variant,) = needs(trial)
+    assert variant.conclusion == NEEDED
 
 
 def test_a_domain_that_keeps_zero_out_is_not_called_superfluous():
@@ -163,8 +332,8 @@ def test_a_domain_that_keeps_zero_out_is_not_called_superfluous():
     def trial(x):
         return equal(x / x, 1)
 
-    (variant,) = necessity.necessity(trial, attack, attack)
-    assert variant.status == necessity.MEANINGLESS
+    (variant,) = needs(trial)
+    assert variant.status == MEANINGLESS
 
 
 def test_what_a_narrow_domain_is_needed_for_is_found():
@@ -172,25 +341,25 @@ def test_what_a_narrow_domain_is_needed_for_is_found():
         return equal((A @ X)[..., :1, :], X[..., :1, :])
 
     statement = claim("trial", over={"A": Causal("n"), "X": Matrix("n", "d")})(first_stays)
-    (variant,) = necessity.necessity(statement, attack, attack)
-    assert (variant.change, variant.status) == ("A in RowStochastic(n) instead of Causal(n)", necessity.REFUTED)
-    assert variant.counterexample is not None
+    (variant,) = needs(statement)
+    assert (variant.change, variant.status) == ("A in RowStochastic(n) instead of Causal(n)", REFUTED)
 
 
 def test_strengthened_variants_of_a_sharp_and_of_a_loose_bound():
     def outcomes(statement):
-        return {variant.change: variant.status for variant in necessity.strengthened(statement, attack)}
+        parts = [Part("lhs <= rhs", how_sharp(statement))]
+        return {v.change: v.status for v in necessity.strengthened(statement, parts, attack(), BUDGET)}
 
-    sharp, loose = outcomes(bounded_by(1)), outcomes(bounded_by(2))
+    sharp, loose = outcomes(bounded_by(1)), outcomes(bounded_by(4))
     factors = [f"the right side times {factor}" for factor in ("0.99", "0.9", "0.5")]
     assert list(sharp) == [*factors, "strict inequality", "equality"]
-    assert set(sharp.values()) == {necessity.REFUTED}
-    assert [loose[name] for name in factors] == [necessity.SURVIVED] * 3
-    assert loose["strict inequality"] == necessity.REFUTED  # 0 = 0
+    assert set(sharp.values()) == {REFUTED}
+    assert [loose[name] for name in factors] == [SURVIVED] * 3
+    assert loose["strict inequality"] == REFUTED  # 0 = 0
 
 
 def test_an_equality_has_no_strengthened_variants():
-    assert list(necessity.strengthened(dobrushin_claims.dobrushin_two_forms, attack)) == []
+    assert list(necessity.strengthened(dobrushin_claims.dobrushin_two_forms, [], attack(), BUDGET)) == []
 
 
 def test_one_relation_of_several_can_be_asked_about_alone():

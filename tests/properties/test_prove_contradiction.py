@@ -5,7 +5,7 @@ import pytest
 from resstream.arithmetic import square, total
 from resstream.audit import audit
 from resstream.audit import run as auditing
-from resstream.audit.words import headline
+from resstream.audit.report.words import headline
 from resstream.claim import Instance, at_least, at_most, claim, equal, less_than, more_than
 from resstream.domains import Matrix, Norm, RowStochastic, Scalar, Vector, Whole
 from resstream.errors import Contradiction
@@ -30,7 +30,7 @@ def test_a_false_proof_is_raised_and_not_printed_beside_the_counterexample(monke
         progress(Answer({"n": 2}, PROVED))
         progress(Answer({"n": 3}, PROVED))
 
-    monkeypatch.setattr(auditing.proofs, "prove", prove)
+    monkeypatch.setattr(auditing.proofs.goals, "prove", prove)
     with pytest.raises(Contradiction, match=r"false\.at_every_size is proved at n=[23] by Z3, and a certified"):
         audit(false_at_every_size(), budget=4000, seconds=30)
 
@@ -39,7 +39,7 @@ def test_a_proof_of_other_sizes_or_options_is_no_contradiction(monkeypatch):
     def prove(_, __, progress):
         progress(Answer({"n": 4}, PROVED))
 
-    monkeypatch.setattr(auditing.proofs, "prove", prove)
+    monkeypatch.setattr(auditing.proofs.goals, "prove", prove)
     assert audit(false_at_every_size(), budget=4000, seconds=30).status == "refuted"
 
 
@@ -65,7 +65,7 @@ def test_the_proofs_of_norms_say_what_they_cover():
     def trial(X, norm):
         return at_least(diameter(X, norm), 0)
 
-    (proof,) = auditing.proofs.prove(trial, 30, 30)
+    (proof,) = auditing.proofs.goals.prove(trial, 30, 30)
     assert proof.outcome == PROVED
     assert all(proof.covers(instance(kind, n=2)) for kind in ("l1", "l2", "linf"))
 
@@ -91,12 +91,12 @@ def test_a_model_that_certifies_is_the_verdict():
 
 
 def test_a_model_that_does_not_certify_is_not(monkeypatch):
-    planted = Instance({}, {}, {"k": auditing.proofs.prove(false_at_one_number())[0].model.arrays["k"] + 1})
+    planted = Instance({}, {}, {"k": auditing.proofs.goals.prove(false_at_one_number())[0].model.arrays["k"] + 1})
 
     def prove(_, __, progress):
         progress(Answer({}, "model", model=planted))
 
-    monkeypatch.setattr(auditing.proofs, "prove", prove)
+    monkeypatch.setattr(auditing.proofs.goals, "prove", prove)
     assert audit(false_at_one_number(), budget=2000, seconds=30).status == "survived"
 
 

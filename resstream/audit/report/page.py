@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from html import escape
 from pathlib import Path
 
-from resstream.audit.failures import FAILS, SURVIVES, Cell
-from resstream.audit.run import Audit
+from resstream.audit.report import numbers
+from resstream.audit.report.referee import opening
+from resstream.audit.report.words import headline, maps, sections
+from resstream.audit.result import FAILS, SURVIVES, Audit, Cell
 from resstream.audit.sample import Sample
-from resstream.audit.words import findings, headline, maps, sections
+from resstream.falsify.counterexample import Exhibit
+from resstream.falsify.formats import picture
+from resstream.typeset import conclusion
 
 WIDTH, HEIGHT = 360, 210
 LEFT, RIGHT, TOP, BOTTOM = 44, 12, 10, 40
@@ -36,6 +40,8 @@ STYLE = """
 .audit figcaption { font-size: .85rem; margin-bottom: .3em; overflow-wrap: anywhere; }
 .audit svg { width: 100%; height: auto; display: block; }
 .audit svg text { font: 11px system-ui, sans-serif; fill: var(--soft); }
+.audit .pictures { display: flex; flex-wrap: wrap; gap: 1em; align-items: flex-end; }
+.audit .pictures svg { width: auto; max-width: 100%; } .audit .opening { font-weight: 600; margin: .3em 0; }
 .audit .axis { stroke: var(--line); } .audit .bar, .audit .dot { fill: var(--one); }
 .audit .curve { stroke: var(--one); fill: none; stroke-width: 1.5; }
 .audit .other { stroke: var(--two); fill: none; stroke-width: 2; stroke-dasharray: 5 4; }
@@ -72,22 +78,22 @@ def write_page(audits: Sequence[Audit], path: str | Path) -> None:
 
 def fragment(audit: Audit, *, titled: bool = True) -> str:
     """One audit, to be shown inside another page (a notebook); untitled where that page names the claim."""
-    return f'<style>{STYLE}</style>\n<div class="audit">{section(audit, titled=titled)}</div>'
+    return f'<style>{STYLE}</style>\n<div class="audit">{section(audit, titled=titled, drawn=False)}</div>'
 
 
-def section(audit: Audit, *, titled: bool = True) -> str:
-    """What a page says of one audit."""
+def section(audit: Audit, *, titled: bool = True, drawn: bool = True) -> str:
+    """What a page says of one audit; drawn: with pictures of its instance, where the other page has none."""
     claim = audit.claim
     parts = [
         f"<h2>{escape(claim.id)}</h2>" if titled else "",
         f'<p><span class="verdict {escape(audit.status.split()[0])}">{escape(audit.status)}</span> '
         f"{escape(headline(audit).partition(': ')[2].removeprefix(audit.status).lstrip(', '))}</p>",
         f"<p>{escape(claim.headline)}</p>" if claim.statement and titled else "",
+        *(formula.display() for formula in (conclusion(claim.conclusion) if titled else ())),
     ]
-    known = findings(audit)
-    if known:
-        parts.append("<h3>Found</h3>" + _list(known))
+    parts += [f'<p class="opening">{escape(line)}</p>' for line in opening(audit)]
     parts.append(f'<div class="plots">{"".join(_figures(audit))}</div>')
+    parts += [_pictures(exhibit) for exhibit in (_instances(audit) if drawn else ())]
     for title, lines in sections(audit):
         if title in ("counterexample", "where it fails"):
             parts.append(f"<h3>{title.capitalize()}</h3><pre>{escape(chr(10).join(lines))}</pre>")
@@ -95,6 +101,19 @@ def section(audit: Audit, *, titled: bool = True) -> str:
             parts.append(f"<h3>{title.capitalize()}</h3>" + _list(lines))
     parts.append(f'<p class="foot">resstream audit, seed {audit.seed}, {audit.seconds:.1f} s</p>')
     return "\n".join(part for part in parts if part)
+
+
+def _instances(audit: Audit) -> Iterator[Exhibit]:
+    """What is drawn: the counterexample, or the instances at which the sides come nearest."""
+    if audit.verdict is not None and audit.verdict.counterexample is not None:
+        yield audit.verdict.counterexample
+    for part in audit.parts:
+        if part.sharpness.shown is not None and not part.sharpness.one_sided:
+            yield part.sharpness.shown
+
+
+def _pictures(exhibit: Exhibit) -> str:
+    return f"<h3>{escape(numbers.places(exhibit.raw.sizes) or 'The instance')}</h3>{picture.pictures(exhibit)}"
 
 
 def _list(lines: Iterable[str]) -> str:

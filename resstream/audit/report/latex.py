@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from resstream.audit.run import Audit
-from resstream.audit.words import findings, headline
+from resstream.audit.report.referee import opening
+from resstream.audit.report.words import headline
+from resstream.audit.result import Audit
 from resstream.cards import text_latex
 from resstream.typeset import conclusion
 
 
 def audit_latex(audit: Audit) -> str:
-    """The verdict, the formula where the claim's code is one, what was found, and the counterexample if any."""
+    """The verdict, the formula where the claim's code is one, the referee's lines, and the counterexample if any."""
     lines = [text_latex(headline(audit)), *(formula.latex for formula in conclusion(audit.claim.conclusion))]
-    lines += [text_latex(line) for line in findings(audit)]
+    lines += [text_latex(line) for line in opening(audit)]
     if audit.verdict is not None and audit.verdict.counterexample is not None:
         lines.append(audit.verdict.counterexample.latex())
     rows = " \\\\\n".join(lines)

@@ -6,8 +6,9 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from resstream.audit.run import Audit
-from resstream.audit.words import findings, headline, sections
+from resstream.audit.report.referee import opening
+from resstream.audit.report.words import headline, sections
+from resstream.audit.result import Audit
 
 COLOURS = {"survived": "green", "refuted": "red"}
 
@@ -23,10 +24,10 @@ def summary(audit: Audit) -> RenderableType:
     parts: list[RenderableType] = [Text(headline(audit), style=f"bold {colour}")]
     if audit.claim.statement:
         parts.append(Text(audit.claim.headline, style="italic"))
-    parts.append(table)
-    known = findings(audit)
+    known = opening(audit)
     if known:
-        parts.append(Text("\n".join(f"=> {line}" for line in known), style="bold"))
+        parts.append(Text("\n".join(known), style="bold"))
+    parts.append(table)
     parts.append(Text(f"seed {audit.seed}, {audit.seconds:.1f} s", style="dim"))
     return Group(*parts)
 

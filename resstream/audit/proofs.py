@@ -1,0 +1,83 @@
+"""What the prove room is asked: the one module of the audit that knows it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from multiprocessing.connection import Connection
+
+from resstream.claim import Claim
+from resstream.falsify import pool
+from resstream.prove import goals, vacuous
+from resstream.prove.answer import PROVED, Answer, agree
+
+GRACE = 1.0
+"""By how much the last proof may overrun its time."""
+
+
+def prove(claim: Claim, seconds: float, keep: Callable[[Answer], None]) -> str:
+    """Proofs at small sizes, each kept as it comes; why there are no more, if that is known.
+
+    In a process of their own: neither Z3 nor exact algebra can be trusted to look at the clock.
+    """
+
+    def work(pipe: Connection) -> None:
+        try:
+            goals.prove(claim, seconds, progress=pipe.send)
+            pipe.send(None)
+        except ModuleNotFoundError as missing:  # Z3 is an extra
+            pipe.send(f"{missing}; install resstream[prove]")
+        except Exception as failure:  # what cannot be evaluated has been reported by the search
+            pipe.send(f"{type(failure).__name__}: {failure}")
+
+    worker = pool.fork(work)
+    end = time.monotonic() + seconds + GRACE
+    try:
+        with suppress(EOFError, OSError):
+            while worker.pipe.poll(max(end - time.monotonic(), 0)):
+                goal = worker.pipe.recv()
+                if goal is None:
+                    return ""
+                if isinstance(goal, str):
+                    return goal
+                keep(goal)
+        return "broken off"
+    finally:
+        worker.kill()
+
+
+def places(claim: Claim, seconds: float) -> list[Mapping[str, int]]:
+    """Sizes of at least 2 at which a claim is proved for every option."""
+    if seconds <= 0.2:
+        return []
+    found: list[Answer] = []
+    prove(claim, seconds, found.append)
+    whole: list[Mapping[str, int]] = []
+    for goal in found:
+        alike = [other for other in found if other.sizes == goal.sizes]
+        large = all(size >= 2 for size in goal.sizes.values())
+        if large and goal.sizes not in whole and all(other.outcome == PROVED for other in alike):
+            whole.append(goal.sizes)
+    return whole
+
+
+def never_met(claim: Claim, seconds: float) -> bool:
+    """Whether it is proved that no instance meets the hypotheses, at any of the claim's sizes."""
+    proved: list[bool] = []
+
+    def work(pipe: Connection) -> None:
+        with suppress(Exception):  # Z3 is an extra, and what it cannot express is not proved
+            pipe.send(bool(vacuous.no_instance(claim, seconds)))
+
+    worker = pool.fork(work)
+    try:
+        with suppress(EOFError, OSError):
+            if worker.pipe.poll(seconds + GRACE):
+                proved.append(worker.pipe.recv())
+    finally:
+        worker.kill()
+    return bool(proved and proved[0])
+
+
+__all__ = ["PROVED", "Answer", "agree", "never_met", "places", "prove"]
