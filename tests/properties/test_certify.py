@@ -77,7 +77,7 @@ def test_what_two_readings_said_is_said():
         f"and then as holds ({three} <= {four}) in 256 bits"
     )
     calls = iter([1, 0])
-    with pytest.raises(NotDeterministic, match="and then as undefined in 256 bits$"):
+    with pytest.raises(NotDeterministic, match=r"and then as undefined in 256 bits$"):
         certify(about(lambda x: at_most(x, 2) if next(calls) or sqrt(-x)[0, 0] > 1 else None), X)
 
 
