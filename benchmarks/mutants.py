@@ -8,10 +8,10 @@ A mutant changes one thing: an arithmetic operator, a comparison, a number (cons
 `or`, a condition turned round, a statement dropped (a call, a second assignment, a raise), a result not returned.
 Texts, annotations, decorators and what an error says are left alone.
 
-It is noticed if a test fails, or takes more than the limit of processor time. First the module's own tests run, then
-what else concerns it, with the claims of the library whose evaluation runs its code, on the quick profile. What neither
-notices is a survivor: `benchmarks/mutants.json` lists those that no test can notice, with the reason; the score leaves
-them out.
+It is noticed if a test fails, or takes more than the limit of processor time. First the module's own tests run, with
+the fault planted into functions that are there (`benchmarks/planted.py`), then the same afresh, then what else concerns
+it, with the claims of the library whose evaluation runs its code, on the quick profile. What none notices is a
+survivor: `benchmarks/mutants.json` lists those that no test can notice, with the reason; the score leaves them out.
 """
 
 from __future__ import annotations
@@ -31,12 +31,15 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from types import CodeType
 from typing import Any
+
+from planted import Planting, in_a_fork
 
 for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[_name] = "1"
@@ -52,19 +55,21 @@ CONCERNS: dict[str, list[str]] = {
         "tests/properties/test_reference_inputs.py",
     ],
     "resstream/arithmetic/*.py": [
-        "tests/properties/test_arithmetic*.py",
-        "tests/soundness/test_entries.py",
+        "tests/properties/test_arithmetic*.py tests/soundness/test_entries.py",
         "tests/symbolic/test_reading.py",
     ],
     "resstream/relations.py": ["tests/properties/test_relations*.py", "tests/properties/test_judge.py"],
-    "resstream/claim.py": ["tests/properties/test_search.py", "tests/soundness/test_tricks.py"],
+    "resstream/claim.py": ["tests/properties/test_claim.py", "tests/soundness/test_tricks.py"],
     "resstream/domains*": ["tests/properties/test_domains*.py"],
     "resstream/falsify/judge.py": ["tests/properties/test_judge*.py", "tests/soundness/test_tricks.py"],
-    "resstream/falsify/verdict.py": ["tests/properties/test_search.py", "tests/soundness/test_tricks.py"],
+    "resstream/falsify/verdict.py": ["tests/properties/test_verdict.py", "tests/soundness/test_tricks.py"],
     "resstream/falsify/certify.py": ["tests/properties/test_certify*.py", "tests/properties/test_judge*.py"],
     "resstream/prove/*.py": ["tests/properties/test_prove*.py", "tests/properties/test_audit_prove.py"],
 }
-"""The modules whose mutants are made, and the tests of each, its own first ({stem} is its name): patterns of files."""
+"""The modules whose mutants are made, and the tests of each, its own first: patterns of files ({stem} is its name).
+
+Several patterns with spaces between are asked together.
+"""
 
 
 # ---- mutants ----------------------------------------------------------------
@@ -125,10 +130,15 @@ def _changes(node: ast.AST, assigned: set[str]) -> Iterator[ast.AST]:
         yield type(node)(ast.UnaryOp(ast.Not(), node.test), node.body, node.orelse)
     elif isinstance(node, ast.IfExp):
         yield ast.IfExp(ast.UnaryOp(ast.Not(), node.test), node.body, node.orelse)
-    elif isinstance(node, ast.Return) and node.value is not None:
+    elif isinstance(node, ast.Return) and not _is_nothing(node.value):
         yield ast.Return(ast.Constant(None))
     elif _may_be_dropped(node, assigned):
         yield ast.Pass()
+
+
+def _is_nothing(value: ast.expr | None) -> bool:
+    """Whether no result is as good: None itself, and False, which is made True instead."""
+    return value is None or (isinstance(value, ast.Constant) and value.value in (None, False))
 
 
 def _may_be_dropped(node: ast.AST, assigned: set[str]) -> bool:
@@ -234,7 +244,7 @@ def module_of(file: str) -> str:
     return ".".join(Path(file).with_suffix("").parts).removesuffix(".__init__")
 
 
-def _run(arguments: Sequence[str]) -> int:
+def _run(arguments: Sequence[str], *plugins: object) -> int:
     """pytest in this process, silently: 0 where everything passed."""
     import pytest
 
@@ -247,7 +257,7 @@ def _run(arguments: Sequence[str]) -> int:
         # Modules that were imported to be forked from are too late for pytest to rewrite, which does not matter here.
         options += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]
         options += ["-k", "not shrinks_to"]  # tests of shrinking, which the profile leaves out
-        return int(pytest.main([*options, *arguments]))
+        return int(pytest.main([*options, *arguments], plugins=plugins))
 
 
 def _in_child(mutant: Mutant | None, tests: Sequence[str]) -> int:
@@ -270,10 +280,8 @@ class _Running:
     started: float
 
 
-def run_all(
-    tasks: Sequence[tuple[Mutant | None, Sequence[str]]], seconds: float, workers: int
-) -> list[tuple[int, float]]:
-    """(status, seconds) of every task: 0 passed, 1 failed, other statuses of pytest as they are, -1 over the limit."""
+def run_all(tasks: Sequence[Callable[[], int]], seconds: float, workers: int) -> list[tuple[int, float]]:
+    """(status, seconds) of every task, each in a fork: 0 passed, 1 failed, others as they are, -1 over the limit."""
     results: list[tuple[int, float]] = [(0, 0.0)] * len(tasks)
     running: dict[int, _Running] = {}
     waiting = iter(range(len(tasks)))
@@ -288,7 +296,7 @@ def run_all(
                 resource.setrlimit(resource.RLIMIT_CPU, (limit, limit + 5))
                 status = 1
                 try:
-                    status = _in_child(*tasks[task])
+                    status = tasks[task]()
                 finally:
                     os._exit(status)
             running[pid] = _Running(task, time.monotonic())
@@ -309,6 +317,23 @@ def run_all(
             print(f"  {done}/{len(tasks)}", file=sys.stderr)
 
 
+def in_place(file: str, drawn: Sequence[Mutant], tests: Sequence[str], seconds: float, workers: int) -> list[int]:
+    """The status of every mutant of one file, planted into what is already there."""
+    with tempfile.TemporaryDirectory(prefix="mutants-") as directory:
+        answers, source = Path(directory, "answers"), (ROOT / file).read_text()
+
+        def work() -> None:
+            os.environ["HYPOTHESIS_STORAGE_DIRECTORY"] = directory
+            importlib.import_module(module_of(file))
+            changes = [partial(mutated, source, mutant) for mutant in drawn]
+            _run(tests, Planting(ROOT / file, changes, partial(run_all, seconds=seconds, workers=workers), answers))
+
+        if in_a_fork(work) != 0 or not answers.exists():
+            raise SystemExit(f"the tests of {file} cannot be run in place: {' '.join(tests)}")
+        statuses: list[int] = json.loads(answers.read_text())
+        return statuses
+
+
 # ---- which tests ------------------------------------------------------------
 
 
@@ -323,7 +348,8 @@ def modules(chosen: Sequence[str]) -> dict[str, list[list[str]]]:
             for file in sorted(path.rglob("*.py")) if path.is_dir() else [path]:
                 name = str(file.relative_to(ROOT))
                 if not chosen or any(Path(name).is_relative_to(c) for c in chosen):
-                    globs = [sorted(ROOT.glob(test.format(stem=file.stem))) for test in tests]
+                    rings = [ring.format(stem=file.stem).split() for ring in tests]
+                    globs = [sorted(hit for pattern in ring for hit in ROOT.glob(pattern)) for ring in rings]
                     found[name] = [[str(hit.relative_to(ROOT)) for hit in hits] for hits in globs]
     return found
 
@@ -348,22 +374,11 @@ def claims_that_use(files: Sequence[str]) -> dict[str, list[str]]:
 
 def _asked_in_a_child(files: Sequence[str]) -> dict[str, list[str]]:
     """`claims_that_use`, in a child: this process must never import the package, which its children change."""
-    read, write = os.pipe()
-    pid = os.fork()
-    if pid == 0:
-        status = 1
-        try:
-            os.close(read)
-            with os.fdopen(write, "w") as out:
-                json.dump(claims_that_use(files), out)
-            status = 0
-        finally:
-            os._exit(status)
-    os.close(write)
-    with os.fdopen(read) as answer:
-        text = answer.read()
-    if os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) != 0:
-        raise SystemExit("the claims could not be evaluated: see the message above")
+    with tempfile.TemporaryDirectory(prefix="mutants-") as directory:
+        answer = Path(directory, "answer")
+        if in_a_fork(lambda: answer.write_text(json.dumps(claims_that_use(files)))) != 0:
+            raise SystemExit("the claims could not be evaluated: see the message above")
+        text = answer.read_text()
     found: dict[str, list[str]] = json.loads(text)
     return found
 
@@ -379,6 +394,9 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--seconds", type=float, default=40.0, help="limit in processor time for each mutant and ring")
     parser.add_argument("--at-least", type=float, default=0.0, help="exit with 1 where the score in per cent is lower")
+    parser.add_argument(
+        "--in-place", action="store_true", help="the first ring alone: quick, and what it leaves may be noticed"
+    )
     parser.add_argument("--output", type=Path, help="every mutant with its outcome, as JSON")
     options = parser.parse_args()
     os.chdir(ROOT)
@@ -396,21 +414,16 @@ def main() -> None:
         drawn = random.Random(options.seed).sample(drawn, min(options.sample, len(drawn)))
     _warm_up()
     start = time.monotonic()
-    claimed = _asked_in_a_child(list(tests))
-    rings = {
-        "own tests": {file: own for file, (own, *_) in tests.items()},
-        "other tests": {file: [*chain.from_iterable(more), *claimed[file]] for file, (_, *more) in tests.items()},
-    }
     outcomes = {mutant.key: "survived" for mutant in drawn}
-    for ring, concerning in rings.items():
-        left = [m for m in drawn if outcomes[m.key] == "survived" and concerning[m.file]]
-        print(f"{ring}: {len(left)} mutants", file=sys.stderr)
-        asked = {file: concerning[file] for file in {m.file for m in left}}
-        _require_a_clean_start(asked, options.seconds, options.workers)
-        answers = run_all([(m, concerning[m.file]) for m in left], options.seconds, options.workers)
-        for mutant, (status, _) in zip(left, answers, strict=True):
-            if status != 0:
-                outcomes[mutant.key] = "took too long" if status < 0 else f"noticed by {ring}"
+    for file, (own, *_) in tests.items():
+        asked = [m for m in drawn if m.file == file]
+        if own and asked:
+            print(f"{file}: {len(asked)} mutants in place", file=sys.stderr)
+            for mutant, status in zip(asked, in_place(file, asked, own, options.seconds, options.workers), strict=True):
+                if status != 0:
+                    outcomes[mutant.key] = _noticed(status, "own tests")
+    if not options.in_place:
+        _ask_afresh(drawn, outcomes, tests, options.seconds, options.workers)
     seconds = time.monotonic() - start
     _report(drawn, outcomes, equivalent, list(tests), seconds)
     if options.output:
@@ -419,6 +432,34 @@ def main() -> None:
     noticed = sum(outcome != "survived" for outcome in outcomes.values())
     if 100 * noticed < options.at_least * len(drawn):
         raise SystemExit(1)
+
+
+def _noticed(status: int, by: str) -> str:
+    return "took too long" if status < 0 else f"noticed by {by}"
+
+
+def _ask_afresh(
+    drawn: Sequence[Mutant],
+    outcomes: dict[str, str],
+    tests: dict[str, list[list[str]]],
+    seconds: float,
+    workers: int,
+) -> None:
+    """Try what is left on everything that concerns it, with the package imported anew; `outcomes` is brought up."""
+    claimed = _asked_in_a_child(list(tests))
+    rings = {
+        "own tests": {file: own for file, (own, *_) in tests.items()},
+        "other tests": {file: [*chain.from_iterable(more), *claimed[file]] for file, (_, *more) in tests.items()},
+    }
+    for ring, concerning in rings.items():
+        left = [m for m in drawn if outcomes[m.key] == "survived" and concerning[m.file]]
+        files = {m.file for m in left}
+        _require_a_clean_start({file: concerning[file] for file in files}, seconds, workers)
+        print(f"{ring}: {len(left)} mutants", file=sys.stderr)
+        answers = run_all([partial(_in_child, m, concerning[m.file]) for m in left], seconds, workers)
+        for mutant, (status, _) in zip(left, answers, strict=True):
+            if status != 0:
+                outcomes[mutant.key] = _noticed(status, ring)
 
 
 def _warm_up() -> None:
@@ -444,7 +485,9 @@ def _warm_up() -> None:
 def _require_a_clean_start(tests: dict[str, list[str]], seconds: float, workers: int) -> None:
     """Without a mutant the tests pass; else every mutant would seem to be noticed."""
     files = [file for file, own in tests.items() if own]
-    for file, (status, _) in zip(files, run_all([(None, tests[f]) for f in files], seconds, workers), strict=True):
+    for file, (status, _) in zip(
+        files, run_all([partial(_in_child, None, tests[f]) for f in files], seconds, workers), strict=True
+    ):
         if status != 0:
             raise SystemExit(f"the tests of {file} do not pass as it is (status {status}): {' '.join(tests[file])}")
 

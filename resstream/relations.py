@@ -10,6 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import reduce
 from typing import Any, ClassVar
 
 import numpy as np
@@ -25,6 +26,7 @@ from resstream.arithmetic import (
     RationalEntry,
     as_entry,
     leading,
+    one_entry,
     to_float,
 )
 from resstream.errors import ClaimError, ClaimFault, ForeignNumber
@@ -49,11 +51,19 @@ class Margin:
     def relative(self) -> Array:
         """(rhs - lhs)/(|lhs| + |rhs|), in [-1, 1]; two zeros are a tie, 0; NaN where the float value is none."""
         with np.errstate(all="ignore"):
-            return np.where(self.scale == 0, 0.0, self.slack / np.where(self.scale == 0, 1.0, self.scale))
+            return np.where(self.scale == 0, 0.0, self.slack / self.scale)
 
-    def take(self, chosen: Array, other: Margin) -> Margin:
-        """This margin where `chosen`, the other elsewhere."""
-        return Margin(np.where(chosen, self.slack, other.slack), np.where(chosen, self.scale, other.scale))
+    def lower(self, other: Margin) -> Margin:
+        """The lower of two for each instance, NaN where the other is."""
+        return self._or(other, other.relative < self.relative)
+
+    def higher(self, other: Margin) -> Margin:
+        """The higher of two for each instance, NaN where the other is."""
+        return self._or(other, other.relative > self.relative)
+
+    def _or(self, other: Margin, chosen: Array) -> Margin:
+        chosen = chosen | np.isnan(other.relative)
+        return Margin(np.where(chosen, other.slack, self.slack), np.where(chosen, other.scale, self.scale))
 
 
 @dataclass(frozen=True)
@@ -195,7 +205,7 @@ class Comparison(Relation):
         scale = abs(lhs) + abs(rhs)
         if isinstance(scale, RationalEntry):
             return 0.0 if scale.value == 0 else to_float(slack.value / scale.value)
-        if not isinstance(scale, BallEntry) or scale.value.contains(0) or slack.value.contains(0):
+        if not isinstance(scale, BallEntry) or slack.value.contains(0):
             return 0.0
         return float((slack.value / scale.value).mid())
 
@@ -274,7 +284,7 @@ def _float_side(side: Any, count: int) -> Array:
     if side.dtype.kind not in "fiub":
         if side.dtype.kind != "O":
             raise ClaimFault(f"a side of a relation has the dtype {side.dtype}, expected real numbers")
-        side = np.vectorize(to_float, otypes=[np.float64])(side) if side.size else side
+        side = np.vectorize(to_float, otypes=[np.float64])(side)
     side = side.astype(np.float64, copy=False)
     if side.ndim < 3:  # the same for the whole batch
         side = np.broadcast_to(side, (count, *[1] * (2 - side.ndim), *side.shape))
@@ -284,23 +294,11 @@ def _float_side(side: Any, count: int) -> Array:
 
 
 def _exact_side(side: Any, like: Entry | None) -> Array:
-    if isinstance(side, np.ndarray) and side.dtype == object:
-        if all(isinstance(entry, Entry) for entry in side.ravel().tolist()):
-            return side
-        values = side
-    else:
-        values = np.empty(np.shape(side), dtype=object)
-        values[...] = side
+    values = side if isinstance(side, np.ndarray) else one_entry(side)
     try:
-        return np.frompyfunc(lambda value: as_entry(value, like), 1, 1)(values) if values.ndim else _one(values, like)
+        return np.vectorize(lambda value: as_entry(value, like), otypes=[object])(values)
     except ForeignNumber as failure:
         raise ClaimFault(f"a side of a relation: {failure}") from None
-
-
-def _one(values: Array, like: Entry | None) -> Array:
-    out = np.empty((1, 1), dtype=object)
-    out[0, 0] = as_entry(values.item(), like)
-    return out
 
 
 def _no_fit(lhs: Any, rhs: Any) -> ClaimFault:
@@ -310,13 +308,10 @@ def _no_fit(lhs: Any, rhs: Any) -> ClaimFault:
 def _is_tied(lhs: Any, rhs: Any) -> bool:
     if not isinstance(lhs, BallEntry) or not isinstance(rhs, BallEntry):
         return False
-    difference = lhs.value - rhs.value
-    if not difference.is_finite():
-        return False
     scale = lhs.value.abs_upper() + rhs.value.abs_upper()
-    if not abs(lhs.value) > 0 and not abs(rhs.value) > 0:
+    if lhs.value.contains(0) and rhs.value.contains(0):
         scale = arb(1)  # both may be zero, and then have no scale of their own
-    return bool(difference.abs_upper() < scale * arb(fmpq(1, 2**TIE_BITS)))
+    return bool((lhs.value - rhs.value).abs_upper() < scale * arb(fmpq(1, 2**TIE_BITS)))
 
 
 # ---- several relations ------------------------------------------------------
@@ -333,12 +328,7 @@ class Every(Relation):
             yield from relation
 
     def margin(self, count: int) -> Margin:
-        worst = self.relations[0].margin(count)
-        for relation in self.relations[1:]:
-            other = relation.margin(count)
-            relative = other.relative
-            worst = other.take((relative < worst.relative) | np.isnan(relative), worst)
-        return worst
+        return reduce(Margin.lower, (relation.margin(count) for relation in self.relations))
 
     def decide(self, system: NumberSystem) -> Decision:
         return _together([relation.decide(system) for relation in self.relations], _worst)
@@ -358,12 +348,7 @@ class AnyOf(Relation):
             yield from relation
 
     def margin(self, count: int) -> Margin:
-        best = self.relations[0].margin(count)
-        for relation in self.relations[1:]:
-            other = relation.margin(count)
-            relative = other.relative
-            best = other.take((relative > best.relative) | np.isnan(relative), best)
-        return best
+        return reduce(Margin.higher, (relation.margin(count) for relation in self.relations))
 
     def decide(self, system: NumberSystem) -> Decision:
         return _together([relation.decide(system) for relation in self.relations], _best)
@@ -388,20 +373,16 @@ def _first(
 
 def _worst(decisions: Sequence[Decision]) -> Decision:
     order = (VIOLATED, UNDECIDED, TIED, HOLDS)
-    return _first(decisions, order, lambda found: min(found, key=lambda d: _ranked(d.margin)))
+    return _first(decisions, order, lambda found: min(found, key=lambda d: d.margin))
 
 
 def _best(decisions: Sequence[Decision]) -> Decision:
     order = (HOLDS, TIED, UNDECIDED, VIOLATED)
-    return _first(decisions, order, lambda found: max(found, key=lambda d: _ranked(d.margin)))
+    return _first(decisions, order, lambda found: max(found, key=lambda d: d.margin))
 
 
 def _together(decisions: Sequence[Decision], chosen: Callable[[Sequence[Decision]], Decision]) -> Decision:
     return replace(chosen(decisions), sides=tuple(pair for decision in decisions for pair in decision.sides))
-
-
-def _ranked(margin: float) -> float:
-    return 0.0 if np.isnan(margin) else margin
 
 
 # ---- how claims write them --------------------------------------------------

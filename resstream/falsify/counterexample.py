@@ -20,7 +20,7 @@ from resstream.claim import Claim, Instance
 from resstream.errors import ArithmeticLimit, ClaimError
 from resstream.falsify.certify import Certificate, certify
 from resstream.falsify.judge import PRECISIONS, Judgement
-from resstream.falsify.variants import Origin, origin_of
+from resstream.falsify.variants import Origin, distinct_name, origin_of
 from resstream.relations import NEGATED
 
 if TYPE_CHECKING:
@@ -281,11 +281,12 @@ class Counterexample(Exhibit):
     def save(self, directory: str | Path) -> Path:
         """Write the JSON into a directory (made where missing), whole or not at all; the path is returned.
 
-        A claim that can be had again by name gets a pytest file beside it.
+        The name is the claim's id, with a digest of what was changed of a modified one. A claim that can be had again
+        by name gets a pytest file beside it.
         """
         directory = Path(directory)
         directory.mkdir(parents=True, exist_ok=True)
-        name = re.sub(r"[^\w.+-]", "_", self.claim.id)
+        name = distinct_name(self.claim)
         path = directory / f"{name}.json"
         _write(path, json.dumps(self.json(), indent=2) + "\n")
         if origin_of(self.claim):

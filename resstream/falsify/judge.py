@@ -59,14 +59,14 @@ def judge(claim: Claim, raw: Instance, precisions: tuple[int, ...] = PRECISIONS)
     systems.insert(1, RATIONAL)
     for system in systems:
         latest = read(claim, raw, system)
-        if latest.outcome == UNDECIDED and verdict.outcome == TIED:
-            continue
-        if latest.outcome != UNDECIDED or isinstance(system, Ball):
+        if latest.outcome == TIED:
             verdict = latest
-        if verdict.outcome not in (UNDECIDED, TIED):
-            return verdict
-        if verdict.outcome == TIED and (verdict.bits or 0) >= TIE_PRECISION:
-            return verdict
+            if latest.bits is not None and latest.bits >= TIE_PRECISION:
+                break
+        elif latest.outcome != UNDECIDED:
+            return latest
+        elif verdict.outcome == UNDECIDED and latest.bits is not None:
+            verdict = latest
     return verdict
 
 

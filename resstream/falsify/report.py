@@ -91,7 +91,8 @@ def _gave_up(verdict: Verdict) -> list[str]:
     if tally.accepted == 0 and not verdict.notes:
         missed = f", missed by {tally.nearest_miss:.3g} at the least" if tally.nearest_miss < float("inf") else ""
         return [f"{verdict.claim.id}: gave up, hypotheses never met in {tally.discarded:,} tries{missed}"]
-    return [f"{verdict.claim.id}: gave up, too few instances met the hypotheses or the run was broken off"]
+    few = f"too few instances met the hypotheses ({tally.accepted:,}) or the run was broken off"
+    return [f"{verdict.claim.id}: gave up, {few}"]
 
 
 def where(raw: Instance | None) -> list[str]:

@@ -19,7 +19,7 @@ from resstream.falsify.certify import Certificate, certify
 from resstream.falsify.counterexample import Counterexample
 from resstream.falsify.judge import PRECISIONS
 from resstream.falsify.memory import Memory
-from resstream.falsify.search import ENGINES, FLOOR, Chunk, budget_plan, scores_of, search
+from resstream.falsify.search import ENGINES, Chunk, budget_plan, scores_of, search
 from resstream.falsify.shrink import Shrinker
 from resstream.falsify.verdict import ERROR, GAVE_UP, REFUTED, VACUOUS, Tally, Verdict, conclude
 from resstream.prove import vacuous
@@ -61,7 +61,7 @@ def falsify(
     chunks = budget_plan(claim, budget, engines)
     verdict = _recalled(claim, store, seed) if store else None
     if verdict is None:
-        verdict = search(claim, chunks, seed, min(FLOOR, budget), progress, workers, seconds)
+        verdict = search(claim, chunks, seed, progress=progress, workers=workers, seconds=seconds)
     verdict = dataclasses.replace(verdict, budget=budget)
     if verdict.status == GAVE_UP and not verdict.tally.accepted:
         verdict = _perhaps_vacuous(verdict, seconds)

@@ -72,6 +72,8 @@ def plan(examples: int, batches: int, corner_shapes: int = 8, climbs: int = 1, b
 
 def budget_plan(claim: Claim, budget: int, chosen: Sequence[str] = ENGINES) -> list[Chunk]:
     """The chunks of a search with a budget of evaluations, small and cheap ones first, by the chosen engines."""
+    if not chosen:
+        raise ClaimError(f"engines: expected some of {', '.join(ENGINES)}, got none")
     for name in chosen:
         if name not in ENGINES:
             raise ClaimError(f"engine {name!r}: expected some of {', '.join(ENGINES)}")

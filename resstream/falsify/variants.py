@@ -7,6 +7,7 @@ import dataclasses
 import hashlib
 import importlib.util
 import inspect
+import json
 import re
 import sys
 import traceback
@@ -15,7 +16,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
-from types import ModuleType
+from types import CodeType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -79,6 +80,31 @@ def origin_of(claim: Claim) -> Origin | None:
     if isinstance(claim.origin, Origin):
         return claim.origin
     return Origin(claim.id) if claims.library().get(claim.id) is claim else None
+
+
+def distinct_name(claim: Claim) -> str:
+    """A claim's id, followed by a digest of what was changed where that alone tells it from others of the id."""
+    origin = origin_of(claim)
+    if origin and origin.changes:
+        stated = json.dumps(origin.changes.given(), sort_keys=True)
+    elif origin is None and claim.id.endswith("+modified"):
+        functions = [_stated(function) for function in (*claim.assuming, claim.conclusion)]
+        stated = repr([functions, {name: str(domain) for name, domain in claim.over.items()}, dict(claim.sizes)])
+    else:
+        return claim.id
+    return f"{claim.id}-{hashlib.sha256(stated.encode()).hexdigest()[:8]}"
+
+
+def _stated(value: Any) -> Any:
+    """What a function says, wherever and in which process it was made: its code, and what it refers to outside."""
+    if isinstance(value, CodeType):
+        return value.co_code.hex(), value.co_names, [_stated(constant) for constant in value.co_consts]
+    if isinstance(value, frozenset):
+        return sorted(map(repr, value))
+    code = getattr(inspect.unwrap(value) if callable(value) else value, "__code__", None)
+    if code is None:
+        return getattr(value, "__name__", None) or repr(value)
+    return _stated(code), [_stated(cell.cell_contents) for cell in value.__closure__ or ()]
 
 
 def vary(

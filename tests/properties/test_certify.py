@@ -68,6 +68,46 @@ def test_a_hypothesis_that_differs_is_no_certificate():
         certify(about(lambda x: at_most(x, 2), lambda x: at_most(x, next(calls))), X)
 
 
+def test_what_two_readings_said_is_said():
+    with pytest.raises(NotDeterministic) as found:
+        certify(changing([2, 4, 4, 4]), X)
+    three, two, four = (f"{number}.{19 * '0'}" for number in (3, 2, 4))
+    assert str(found.value) == (
+        f"claim trial is not deterministic: the same instance was read as violated ({three} <= {two}) in 128 bits, "
+        f"and then as holds ({three} <= {four}) in 256 bits"
+    )
+    calls = iter([1, 0])
+    with pytest.raises(NotDeterministic, match=r"and then as undefined in 256 bits$"):
+        certify(about(lambda x: at_most(x, 2) if next(calls) or sqrt(-x)[0, 0] > 1 else None), X)
+
+
+def test_only_the_door_makes_a_certificate():
+    judgement = Judgement(VIOLATED)
+    with pytest.raises(TypeError, match="a certificate is made by"):
+        Certificate(about(lambda x: at_most(x, 2)), X, judgement, judgement, None)
+
+
+def test_which_readings_may_confirm_one(monkeypatch):
+    asked = []
+
+    def undecided(claim, raw, system):  # noqa: ARG001
+        asked.append(system.name)
+        return Judgement(UNDECIDED)
+
+    monkeypatch.setattr(door, "read", undecided)
+    certify(about(lambda x: at_most(x, 2)), X)
+    assert asked == ["ball(256)", "rational", "ball(1024)"]
+    asked.clear()
+    certify(about(lambda x: less_than(x / 7, exact(3, 7))), X)
+    assert asked == ["ball(256)", "ball(1024)", "rational"]
+
+
+def test_a_rational_may_be_what_an_enclosure_holds():
+    found = certify(about(lambda x: at_most(x / 7, exact(1, 7))), X, exactly=True)
+    assert isinstance(found, Certificate)
+    assert (found.judgement.bits, found.confirmation.bits) == (None, 256)
+
+
 def test_another_number_of_entries_is_no_certificate():
     calls = iter([1, 2, 2, 2])
     with pytest.raises(NotDeterministic):

@@ -1,6 +1,7 @@
 """The commands `resstream falsify` and `resstream replay`: what they print, and their exit status."""
 
 import json
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -87,7 +88,7 @@ def test_a_file_that_states_no_claim_or_fails_is_bad_usage(run, tmp_path):
 
 def test_a_saved_counterexample_is_replayed_in_every_form(run):
     assert run(*SQUARED, "--save", "found").exit_code == 1
-    saved = "found/contraction.diameter+modified.json"
+    (saved,) = map(str, Path("found").glob("contraction.diameter+modified-????????.json"))
     result = run("replay", saved)
     assert result.exit_code == 1
     assert "lhs = 1/2" in result.output
@@ -105,6 +106,27 @@ def test_a_saved_counterexample_is_replayed_in_every_form(run):
     )
 
 
+def test_modifications_of_one_claim_are_saved_beside_each_other(run, tmp_path):
+    run(*SQUARED, "--save", "found")
+    run("falsify", "contraction.diameter", "--rhs", "rhs / 2", "--no-memory", "--save", "found")
+    run(*SQUARED, "--save", "found", "--seed", "3")  # the same modification again
+    saved = sorted((tmp_path / "found").glob("*.json"))
+    assert len(saved) == len(list((tmp_path / "found").glob("test_*.py"))) == 2
+    assert {json.loads(path.read_text())["changes"]["rhs"] for path in saved} == {SQUARED[3], "rhs / 2"}
+
+
+def test_a_search_that_saw_too_few_instances_is_no_survival(run):
+    result = run("falsify", "skip.stack_product", "--budget", "1", "--no-memory")
+    assert (result.exit_code, "gave up, too few instances met the hypotheses (1)" in result.output) == (3, True)
+
+
+def test_arguments_that_would_have_no_part_are_refused(run, tmp_path):
+    assert "expected neither names nor --json" in str(run("list", "--markdown", "nosuch").exception)
+    run(*SQUARED, "--save", "found")
+    (saved,) = map(str, (tmp_path / "found").glob("*.json"))
+    assert "--claims nosuch.py has no part in it" in str(run("replay", saved, "--claims", "nosuch.py").exception)
+
+
 def test_a_counterexample_is_printed_in_a_form_alone(run):
     """What is printed is the file, and runs as it is."""
     result = run(*SQUARED, "--no-memory", "--as", "check")
@@ -117,7 +139,7 @@ def test_a_counterexample_is_printed_in_a_form_alone(run):
 
 def test_an_instance_that_does_not_refute_ends_with_0(run, tmp_path):
     run(*SQUARED, "--save", "found")
-    path = tmp_path / "found" / "contraction.diameter+modified.json"
+    (path,) = (tmp_path / "found").glob("contraction.diameter+modified-*.json")
     data = json.loads(path.read_text())
     data["raw"]["arrays"]["X"] = [["1"], ["1"]]
     path.write_text(json.dumps(data))

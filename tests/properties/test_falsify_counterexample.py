@@ -3,6 +3,7 @@
 import itertools
 import json
 import math
+import re
 from fractions import Fraction
 
 import numpy as np
@@ -19,6 +20,7 @@ from resstream.falsify.counterexample import Counterexample, from_json
 from resstream.falsify.memory import Memory
 from resstream.falsify.replay import replay
 from resstream.falsify.shrink import Shrinker, cost, tidy
+from resstream.falsify.variants import distinct_name
 from resstream.reference import diameter, dobrushin, row_norms
 
 
@@ -388,3 +390,23 @@ def test_a_verdict_reads_well_at_a_prompt_and_in_a_notebook():
     assert ">survived</span>" in survived._repr_html_()
     assert repr(refuted.counterexample) == str(refuted.counterexample)
     assert repr(refuted.claim).startswith("<claim contraction.diameter_squared, expected: fails: Tempting and false")
+
+
+def test_every_modification_of_a_claim_has_a_name_of_its_own_that_stays():
+    stated = claims.lookup("contraction.diameter")
+    assert distinct_name(stated) == "contraction.diameter"
+    made = [
+        lambda: vary(stated, rhs="rhs / 2"),
+        lambda: vary(stated, rhs="rhs / 3"),
+        lambda: vary(stated, rhs="rhs / 2", sizes={"n": "2:3"}),
+        lambda: stated.replace(rhs=lambda rhs: rhs / 2),
+        lambda: stated.replace(rhs=lambda rhs: rhs / 3),
+        lambda: stated.replace(over={"A": RowStochastic("n")}),
+        lambda: stated.replace(sizes={"n": range(2, 3)}),
+        lambda: stated.replace(assuming=[lambda X: at_most(largest_entry(X), 1 if "one" in {"one", "two"} else 2)]),
+    ]
+    names = [distinct_name(make()) for make in made]
+    assert len(set(names)) == len(names) == 8
+    assert all(re.fullmatch(r"contraction\.diameter\+modified-[0-9a-f]{8}", name) for name in names)
+    assert [distinct_name(make()) for make in made] == names
+    assert distinct_name(stated.replace(rhs=lambda rhs: rhs / 2, id="mine")) == "mine"

@@ -223,6 +223,9 @@ def test_a_search_never_evaluates_more_than_its_budget(budget, least):
 def test_plans_refuse_unknown_engines_and_empty_budgets():
     with pytest.raises(ClaimError, match="engine 'guess': expected some of corners, random"):
         budget_plan(Trial.true_claim, 100, ("guess",))
+    for engines in ((), []):
+        with pytest.raises(ClaimError, match=r"engines: expected some of corners, .*, got none"):
+            budget_plan(Trial.true_claim, 100, engines)
     with pytest.raises(ClaimError, match="budget: expected at least 1 evaluation, got 0"):
         budget_plan(Trial.true_claim, 0)
 

@@ -5,11 +5,23 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from resstream.arithmetic import FLOAT64, exact, exp, sqrt, tanh, total_entry
+from resstream.arithmetic import FLOAT64, RATIONAL, Ball, exact, exp, sqrt, tanh, total_entry
 from resstream.claim import Claim, Instance, at_least, at_most, equal, every, less_than, more_than
 from resstream.domains import Matrix, Scalar
 from resstream.errors import ClaimFault
-from resstream.falsify.judge import HOLDS, OUTSIDE, TIED, UNDECIDED, UNDEFINED, VIOLATED, judge
+from resstream.falsify import judge as judging
+from resstream.falsify.judge import (
+    HOLDS,
+    OUTSIDE,
+    TIED,
+    UNDECIDED,
+    UNDEFINED,
+    VIOLATED,
+    Judgement,
+    judge,
+    judge_exactly,
+    read,
+)
 
 X = Instance({}, {}, {"x": np.array([[3.0]])})
 
@@ -118,3 +130,95 @@ def test_a_conclusion_without_meaning_where_a_hypothesis_is_uncertain_is_no_erro
     judgement = judge(about(conclusion), X)
     assert judgement.outcome == UNDEFINED
     assert "square root of the negative number" in judgement.reason
+
+
+# ---- which readings are asked, and which of them counts
+
+
+SYSTEMS = ["ball(128)", "rational", "ball(256)", "ball(1024)", "ball(4096)"]
+
+
+def scripted(monkeypatch, *outcomes):
+    """What the judge makes of readings with these outcomes, and which of them it asked for."""
+    asked = []
+
+    def answer(claim, raw, system):  # noqa: ARG001
+        asked.append(system.name)
+        bits = system.bits if isinstance(system, Ball) else None
+        return Judgement(outcomes[len(asked) - 1], bits, reason=f"reading {len(asked)}")
+
+    monkeypatch.setattr(judging, "read", answer)
+    verdict = judge(about(lambda x: at_most(x, 2)), X)
+    assert asked == SYSTEMS[: len(asked)]
+    return verdict.outcome, verdict.bits, len(asked), verdict.reason
+
+
+def test_the_readings_in_the_order_asked(monkeypatch):
+    u, t = UNDECIDED, TIED
+    for outcome in (HOLDS, VIOLATED, OUTSIDE, UNDEFINED):
+        assert scripted(monkeypatch, outcome) == (outcome, 128, 1, "reading 1")
+        assert scripted(monkeypatch, u, outcome) == (outcome, None, 2, "reading 2")
+        assert scripted(monkeypatch, t, u, outcome) == (outcome, 256, 3, "reading 3")
+        assert scripted(monkeypatch, u, u, u, u, outcome) == (outcome, 4096, 5, "reading 5")
+    assert scripted(monkeypatch, u, u, u, u, u) == (UNDECIDED, 4096, 5, "reading 5")
+    assert scripted(monkeypatch, t, u, t, t) == (TIED, 1024, 4, "reading 4")  # more bits never prove an equality
+    assert scripted(monkeypatch, u, u, t, u, u) == (TIED, 256, 5, "reading 3")
+    assert scripted(monkeypatch, u, u, u, u, t) == (TIED, 4096, 5, "reading 5")
+    assert scripted(monkeypatch, t, t, u, u, u) == (TIED, None, 5, "reading 2")
+    monkeypatch.setattr(judging, "read", lambda claim, raw, system: Judgement(u, system.bits, reason="last"))  # noqa: ARG005
+    monkeypatch.setattr(judging, "RATIONAL", Ball(64))
+    assert judge(about(lambda x: at_most(x, 2)), X, (128,)).bits == 64
+
+
+def test_without_a_ball_the_rational_reading_alone_says_why_it_is_undecided(monkeypatch):
+    monkeypatch.setattr(judging, "read", lambda *_: Judgement(UNDECIDED))
+    assert judge(about(lambda x: at_most(x, 2)), X, ()).reason == "no precision was tried"
+
+
+def test_rationals_are_asked_first_for_exact_sides_and_count_where_they_violate():
+    assert judge_exactly(about(lambda x: at_most(x, 2)), X).bits is None
+    assert judge_exactly(about(lambda x: at_most(x, 4)), X).bits == 128
+    assert judge_exactly(about(lambda x: at_most(exp(x), 2)), X).bits == 128
+
+
+def test_how_readings_are_called():
+    assert (Judgement(HOLDS).reading, Judgement(HOLDS, 256).reading) == ("rational", "256 bits")
+    assert "sides" not in repr(judge(about(lambda x: at_most(x, 2)), X))
+
+
+def test_what_no_enclosure_bounds_counts_as_no_value_at_the_last_precision():
+    vast = about(lambda x: at_most(exp(exp(exp(exp(exp(x))))), 1))
+    for bits, outcome in ((128, UNDECIDED), (256, UNDECIDED), (1024, UNDECIDED), (4096, UNDEFINED)):
+        found = read(vast, X, Ball(bits))
+        assert (found.outcome, found.bits) == (outcome, bits)
+        assert found.reason.startswith("overflow in line")
+    assert read(about(lambda x: at_most(exp(x), 1)), X, RATIONAL).reason == "exp(3) is not rational"
+
+
+def test_a_hypothesis_or_a_conclusion_that_asks_for_a_value_that_is_not_there():
+    def asks(x):
+        return at_most(1, 2) if sqrt(2 - x)[0, 0] > 1 else at_most(2, 1)
+
+    outside = judge(about(lambda x: at_most(x, 2), asks), X)
+    assert outside.outcome == OUTSIDE
+    assert outside.reason.startswith("square root of the negative number -1.00000 in line")
+    undefined = judge(about(asks), X)
+    assert undefined.outcome == UNDEFINED
+    assert undefined.reason.startswith("square root of the negative number -1.00000 in line")
+
+
+def test_why_a_hypothesis_decides_nothing_is_said():
+    def balanced(x):
+        return equal(sqrt(2 * x) * sqrt(3 * x), sqrt(6 * x * x))
+
+    def smaller(x):
+        return less_than(sqrt(2 * x) * sqrt(3 * x), sqrt(6 * x * x))
+
+    for unsure in (balanced, smaller):
+        for conclusion in (lambda x: at_most(x, 2), lambda x: at_most(1 / (x - 3), 2)):
+            found = read(about(conclusion, unsure), X, Ball(128))
+            assert found.outcome == UNDECIDED
+            assert found.reason == "a hypothesis could not be decided: the enclosures overlap"
+        assert read(about(lambda x: at_most(x, 4), unsure), X, Ball(128)).outcome == HOLDS
+    outside = read(about(lambda x: at_most(x, 2), negative), X, RATIONAL)
+    assert (outside.outcome, outside.reason, outside.lhs, outside.kind, outside.rhs) == (OUTSIDE, "", 3, "<", 0)

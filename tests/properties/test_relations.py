@@ -4,10 +4,11 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from flint import arb
+from flint import arb, fmpq
 
 from resstream.arithmetic import RATIONAL, Ball, BallEntry, exact, sqrt
 from resstream.arithmetic.entries import NoValue
+from resstream.arithmetic.rationals import RationalEntry
 from resstream.errors import ClaimError, ClaimFault, Unbounded
 from resstream.relations import (
     HOLDS,
@@ -17,9 +18,13 @@ from resstream.relations import (
     VIOLATED,
     AnyOf,
     AtMost,
+    Decision,
     Differ,
+    Equal,
     Every,
     Less,
+    Margin,
+    _is_tied,
     at_least,
     at_most,
     equal,
@@ -178,3 +183,104 @@ def test_numbers_as_sides_are_read_into_the_system():
 def test_negations_of_the_weak_are_strict():
     assert isinstance(at_most(ONE, TWO).negation(), Less)
     assert isinstance(less_than(ONE, TWO).negation(), AtMost)
+
+
+def test_how_narrow_a_tie_must_be():
+    """2^-100 of the scale of the sides, and of 1 where both may be zero."""
+    unit = arb(2) ** -100
+
+    def around(middle, factor):
+        return BallEntry(arb(middle, factor * 2.0**-100))
+
+    with BALL.working():
+        zero, one = BallEntry(arb(0)), BallEntry(arb(1))
+        for ball, other, tied in (
+            (around(0, 0.75), zero, True),
+            (around(0, 1), zero, False),
+            (around(0, 1.5), zero, False),
+            (around(1, 1.5), one, True),
+            (around(1, 2.5), one, False),
+            (around(2, 3.75), BallEntry(arb(2)), True),
+            (BallEntry(arb(unit)), around(0, 0.25), False),  # one side is not zero: the scale is its own
+            (BallEntry(arb("nan")), one, False),
+            (BallEntry(arb(0, "inf")), one, False),
+        ):
+            assert (_is_tied(ball, other), _is_tied(other, ball)) == (tied, tied), (ball, other)
+        exactly_one = RationalEntry(fmpq(1))
+        assert not _is_tied(one, exactly_one)
+        assert not _is_tied(exactly_one, one)
+
+
+@pytest.mark.parametrize("system", [RATIONAL, BALL], ids=["rational", "ball"])
+def test_the_margin_of_a_decision(system):
+    with system.working():
+        for left, right, margin in ((1, 2, 1 / 3), (2, 1, -1 / 3), (0, 1, 1), (1, 0, -1), (0, 0, 0), (3, 3, 0)):
+            lhs, rhs = numbers(left, system=system), numbers(right, system=system)
+            for make, wanted in ((at_most, margin), (less_than, margin), (equal, -abs(margin)), (Differ, abs(margin))):
+                assert make(lhs, rhs).decide(system).margin == pytest.approx(wanted, rel=1e-15, abs=0), (left, right)
+        third = numbers(1, system=system) / 3
+        assert at_most(third, 1).decide(system).margin == pytest.approx(0.5, rel=1e-15)
+        assert at_most(third, third).decide(system).margin == 0
+        assert np.isnan(at_most(np.array([[NoValue("none", True)]]), 1).decide(system).margin)
+
+
+def test_of_as_near_ones_the_first_is_taken():
+    x, y = np.full((1, 1, 1), 2.0), np.full((1, 1, 1), 4.0)
+    for several in (Every, AnyOf):
+        assert several((at_most(x, 1), at_most(y, 2))).margin(1).slack.tolist() == [-1]
+        assert several((at_most(y, 2), at_most(x, 1))).margin(1).slack.tolist() == [-2]
+        assert several((at_most(x, 1), at_most(y, 2), at_most(x, 1))).decide(RATIONAL).lhs == 2
+        assert [r.lhs.item() for r in several((at_most(x, 1), at_most(y, 2)))] == [2, 4]
+        nothing = several((at_most(x, 1), at_most(x * np.nan, 1)))
+        assert np.isnan(nothing.margin(1).slack[0])
+    with pytest.raises(ClaimError):
+        AnyOf(()).decide(RATIONAL)
+    low, high = Margin(np.array([1.0, 2]), np.array([4.0, 4])), Margin(np.array([2.0, 1]), np.array([4.0, 4]))
+    assert (low.lower(high).slack.tolist(), low.higher(high).slack.tolist()) == ([1, 1], [2, 2])
+
+
+def test_sides_of_every_kind_in_floats():
+    x = np.array([1.0, 2.0, 4.0]).reshape(3, 1, 1)
+    for side in (
+        2,
+        2.0,
+        np.int64(2),
+        np.float32(2),
+        exact(2),
+        Fraction(2),
+        np.array(2),
+        np.array([2]),
+        np.array([[2.0]]),
+    ):
+        assert at_most(x, side).margin(3).slack.tolist() == [1, 0, -2], repr(side)
+    for side in (np.full((1, 1, 1), 2), np.full((3, 1, 1), 2), RATIONAL.array([[2]]), RATIONAL.array(2)):
+        assert at_most(x, side).margin(3).slack.tolist() == [1, 0, -2], repr(side)
+    assert at_most(np.array([1.0, 3.0]), x).margin(3).slack.tolist() == [-2, -1, 1]
+    assert at_most(x[:2], np.array([[2.0, 1.0], [2.0, 3.0]])).margin(2).slack.tolist() == [0, -1]
+    assert at_most(np.array([[True]]), np.array([[False]])).margin(1).slack.tolist() == [-1]
+    assert at_most(True, False).margin(1).slack.tolist() == [-1]
+    assert at_most(np.array([[np.uint8(1)]]), np.array([[np.uint8(0)]])).margin(1).slack.tolist() == [-1]
+    assert at_most(np.arange(4.0).reshape(4, 1, 1), 2).margin(1).slack.tolist() == [-1]  # of one instance, any shape
+    assert at_most(np.array([[1.0, 3.0]]), 2).margin(1).slack.tolist() == [-1]
+    for empty in (np.zeros((1, 0), dtype=object), np.zeros((2, 1, 0))):
+        with pytest.raises(ClaimFault, match="without entries"):
+            at_most(empty, 1).margin(2)
+
+
+def test_sides_of_every_kind_in_exact_numbers():
+    for side in (2, 2.0, np.int64(2), exact(2), Fraction(2), np.array(2), np.array([[2]]), RATIONAL.array([[2]])):
+        decision = at_most(side, 1).decide(RATIONAL)
+        assert (decision.status, decision.lhs, len(decision.sides)) == (VIOLATED, 2, 1)
+        assert isinstance(decision.lhs, RationalEntry)
+    mixed = np.array([[Fraction(1, 2), RATIONAL.array(2).item()]], dtype=object)
+    assert at_most(mixed, 1).decide(RATIONAL).lhs == 2
+    with pytest.raises(ClaimFault, match="a side of a relation: list"):
+        at_most([1, 2], 1).decide(RATIONAL)
+
+
+def test_a_decision_is_shown_without_every_entry():
+    assert "sides" not in repr(at_most(numbers(1), 2).decide(RATIONAL))
+    assert (Decision(HOLDS).unsure, Decision(HOLDS).sides, Equal(1, 1).turned) == (False, (), False)
+    perhaps = np.array([[NoValue("perhaps", False)]])
+    assert at_most(perhaps, 1).decide(RATIONAL).unsure
+    assert not at_most(np.array([[NoValue("none", True)]]), 1).decide(RATIONAL).unsure

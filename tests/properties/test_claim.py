@@ -1,0 +1,349 @@
+"""A claim as an object: what it refuses, how it is evaluated, what its own functions may raise, and its variants."""
+
+import functools
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from resstream.arithmetic import FLOAT64, RATIONAL, exact, sqrt
+from resstream.claim import (
+    Batch,
+    Claim,
+    Instance,
+    at_least,
+    at_most,
+    claim,
+    equal,
+    every,
+    less_than,
+    more_than,
+    place_of,
+    sealed,
+)
+from resstream.domains import Matrix, Norm, RowStochastic, Scalar, Stack
+from resstream.errors import ClaimError, ClaimFault, NotExact, Undefined
+from resstream.reference import diameter
+
+
+def about(conclusion, *assuming, over=None, **more):
+    return Claim("trial", over or {"x": Scalar()}, conclusion, assuming, **more)
+
+
+def scalars(*values):
+    return Batch({}, {}, {"x": np.array(values, dtype=float).reshape(-1, 1, 1)}, len(values))
+
+
+def small(x):
+    return at_most(x, 2)
+
+
+def positive(x):
+    return more_than(x, 0)
+
+
+# ---- raw instances
+
+
+def test_batches_are_taken_apart():
+    batch = Batch({"n": 1}, {"norm": "l1"}, {"x": np.arange(4.0).reshape(4, 1, 1)}, 4)
+    chosen = batch.take(np.array([3, 1]))
+    assert (chosen.arrays["x"].ravel().tolist(), chosen.count) == ([3, 1], 2)
+    masked = batch.take(np.array([True, False, True, True]))
+    assert (masked.arrays["x"].ravel().tolist(), masked.count) == ([0, 2, 3], 3)
+    assert (masked.sizes, masked.options) == ({"n": 1}, {"norm": "l1"})
+    one = batch.at(2)
+    assert (one.arrays["x"].tolist(), one.sizes, one.options) == ([[2]], {"n": 1}, {"norm": "l1"})
+    assert [each.arrays["x"].item() for each in batch.instances()] == [0, 1, 2, 3]
+    again = one.batch()
+    assert (again.count, again.arrays["x"].shape, again.sizes, again.options) == (1, (1, 1, 1), one.sizes, one.options)
+
+
+@dataclass(frozen=True)
+class Pair:
+    """An object of arrays, a list of them, and something else."""
+
+    array: np.ndarray
+    several: list
+    name: str
+
+
+def test_objects_are_sealed_however_deep():
+    array = np.zeros(2)
+    pair = sealed(Pair(array, [array, (array,)], "a"))
+    shut = [sealed(array), *sealed([array]), *sealed((array,)), pair.array, pair.several[0], pair.several[1][0]]
+    assert [one.flags.writeable for one in shut] == [False] * 6
+    assert array.flags.writeable  # what was drawn stays as it was
+    assert (type(sealed([array])), type(sealed((array,))), pair.name) == (list, tuple, "a")
+    assert sealed(Pair) is Pair
+    assert sealed("text") == "text"
+
+
+# ---- what is refused
+
+
+def test_badly_stated_claims_are_refused_with_what_is_wrong():
+    with pytest.raises(ClaimError, match=r"claim trial: expect is 'true', expected 'holds' or 'fails'"):
+        about(small, expect="true")
+    for name in ("", "a b", "a/b", "a\n"):
+        with pytest.raises(ClaimError, match="expected letters, digits and"):
+            Claim(name, {"x": Scalar()}, small)
+    with pytest.raises(
+        ClaimError, match=r"argument 'y' of <lambda> \(.*test_claim.py, line \d+\) has no domain; .* x$"
+    ):
+        about(lambda y: at_most(y, 1))
+    with pytest.raises(ClaimError, match="argument 'y' of <lambda>"):
+        about(small, lambda y: at_most(y, 1))
+    matrix = {"x": Matrix("n", "d")}
+    with pytest.raises(ClaimError, match=r"sizes='m', expected one of \['d', 'n'\]"):
+        about(small, over=matrix, sizes={"m": range(1, 2)})
+    for bad in (range(2, 2), range(-1, 3)):
+        with pytest.raises(ClaimError, match=r"size n has the range range\(.*, expected some sizes of at least 0"):
+            about(small, over=matrix, sizes={"n": bad})
+    assert about(small, over=matrix, sizes={"n": range(1, 3)}).size_ranges() == {"d": range(1, 7), "n": range(1, 3)}
+
+
+def test_what_is_no_relation_is_refused():
+    for wrong in (about(lambda x: x), about(small, lambda x: True)):  # noqa: ARG005
+        with pytest.raises(ClaimError, match=r"returned (ndarray|bool), expected a relation"):
+            wrong.assess(scalars(1))
+
+
+def test_margins_are_taken_of_batches():
+    with pytest.raises(ClaimError, match=r"claim trial: margins are taken of batches, got Instance: use raw.batch\(\)"):
+        about(small).assess(scalars(1).at(0))
+
+
+# ---- what it is made of
+
+
+def test_sizes_options_and_parts_are_those_of_its_domains():
+    made = about(
+        lambda A, X, norm: at_most(diameter(A @ X, norm), diameter(X, norm)),
+        over={"A": RowStochastic("n"), "X": Matrix("n", "d"), "norm": Norm("d")},
+        sizes={"d": range(2, 4)},
+    )
+    assert made.size_ranges() == {"d": range(2, 4), "n": range(1, 7)}
+    values = made.option_values()
+    assert "linf" in values["norm.kind"]
+    assert {name.split(".")[0] for name in values} <= set(made.over)
+    sizes, options = {"n": 3, "d": 2}, {name: kinds[0] for name, kinds in values.items()}
+    parts = made.parts(sizes, options)
+    assert "X" in parts
+    assert parts["X"].shape == (3, 2)
+    assert len([name for name in parts if name.split(".")[0] == "A"]) >= 1
+    arrays = {name: part.draw(np.random.default_rng(0), 5) for name, part in parts.items()}
+    met, margin = made.margin(Batch(sizes, options, arrays, 5))
+    assert met.tolist() == [True] * 5
+    assert margin.slack.min() >= -1e-12
+    nested = about(lambda W: at_most(0, 1), over={"W": Stack("L", Matrix("d", "d"))})  # noqa: ARG005
+    assert list(nested.size_ranges()) == ["L", "d"]
+
+
+def test_it_says_what_it_is():
+    stated = about(small, positive, statement="All  are\nsmall.\n\nAnd a remark.", expect="fails")
+    assert stated.headline == "All are small."
+    assert repr(stated) == "<claim trial, expected: fails: All are small.>"
+    assert [code.splitlines()[0] for code in stated.code()] == ["def positive(x):", "def small(x):"]
+    assert about(small).seed_words() != Claim("other", {"x": Scalar()}, small).seed_words()
+    assert place_of(small).startswith("small (")
+    assert place_of(np.exp) == "exp"
+    assert place_of(functools.partial(small, 3)).startswith("functools.partial")
+
+
+def test_the_decorator_takes_everything():
+    made = claim(
+        "made",
+        over={"x": Matrix("n", 1)},
+        source="a book",
+        assuming=[positive],
+        sizes={"n": range(1, 3)},
+        batched=False,
+    )(small)
+    assert (made.id, made.source, made.assuming, made.sizes) == ("made", "a book", (positive,), {"n": range(1, 3)})
+    assert (made.conclusion, made.batched, made.expect, made.statement) == (small, False, "holds", "")
+    assert claim("plain", over={"x": Scalar()})(small).batched is None
+
+
+# ---- evaluation
+
+
+def test_hypotheses_are_filtered_with_slack_and_strict_ones_without():
+    nearly = about(lambda x: at_most(x, 9), lambda x: at_most(x, 1))
+    met, margin = nearly.margin(scalars(0, 1, 1 + 1e-10, 1 + 1e-8, 2))
+    assert met.tolist() == [True, True, True, False, False]
+    assert margin.slack.tolist() == pytest.approx([9, 8, 8])
+    absolute = about(small, lambda x: at_most(x, 0)).margin(scalars(1e-13, 1e-11))[0]
+    assert absolute.tolist() == [True, False]
+    large = about(lambda x: at_most(0, 1), lambda x: at_most(x, 1e6))  # noqa: ARG005 - slack is relative to the scale
+    assert large.margin(scalars(1e6 + 1e-4, 1e6 + 1e-2))[0].tolist() == [True, False]
+    assert about(small, positive).margin(scalars(1e-300, 0, -1e-13))[0].tolist() == [True, False, False]
+    mixed = about(small, lambda x: every(at_most(x, 1), more_than(x, 0)))
+    assert mixed.margin(scalars(1 + 1e-12, 0, 1))[0].tolist() == [True, False, True]
+
+
+@pytest.mark.parametrize("batched", [None, False])
+def test_what_misses_says_by_how_much_and_only_what_meets_is_concluded(batched):
+    seen = []
+
+    def conclusion(x):
+        seen.append(np.size(x))
+        return at_most(x, 2)
+
+    two = about(conclusion, positive, lambda x: at_most(x, 3), batched=batched)
+    found = two.assess(scalars(1, -1, 5, 2.5))
+    assert found.met.tolist() == [True, False, False, True]
+    assert found.missing.tolist() == pytest.approx([0, 1, 0.25, 0])
+    assert found.conclusion.slack.tolist() == [1, -0.5]
+    assert found.conclusion.scale.tolist() == [3, 4.5]
+    assert seen == ([2] if batched is None else [1, 1])
+    seen.clear()
+    none = two.assess(scalars(-1, -2))
+    assert (none.met.tolist(), none.conclusion.slack.shape, none.conclusion.scale.shape) == ([False] * 2, (0,), (0,))
+    assert seen == []
+    everything = about(conclusion, positive, batched=batched)
+    assert everything.assess(scalars(1, 2, 3)).conclusion.slack.tolist() == [1, 0, -1]
+    assert seen == ([3] if batched is None else [1, 1, 1])
+
+
+def test_misses_of_several_hypotheses_add_up():
+    both = about(small, lambda x: at_most(x, 1), lambda x: every(at_most(x, 0), at_most(x, 2)))
+    assert both.assess(scalars(3)).missing.tolist() == pytest.approx([2 / 4 + 3 / 3 + 1 / 5])
+    alone = about(small, lambda x: at_most(x, 5), lambda x: at_most(x, 1), lambda x: at_most(x, 0), batched=False)
+    assert alone.assess(scalars(3)).missing.tolist() == pytest.approx([2 / 4])  # the first that fails ends it
+
+
+def test_one_at_a_time_a_value_that_does_not_exist_is_none():
+    def conclusion(x):
+        if x.item() == 2:
+            raise ZeroDivisionError("division by zero")
+        return at_most(x, 3)
+
+    found = about(conclusion, positive, batched=False).assess(scalars(1, 2, -1, 4))
+    assert found.met.tolist() == [True, True, False, True]
+    assert found.missing.tolist() == [0, 0, 1, 0]
+    assert np.array_equal(found.conclusion.slack, [2, np.nan, -1], equal_nan=True)
+    assert np.array_equal(found.conclusion.scale, [4, np.nan, 7], equal_nan=True)
+
+
+def test_objects_are_made_anew_and_read_only_for_hypotheses_and_conclusion():
+    raw = Instance({}, {}, {"x": np.array([[3.0]])})
+    made = about(small)
+    first, second = made.build(raw), made.build(raw)
+    assert first["x"] is not second["x"]
+    assert not first["x"].flags.writeable
+    assert made.build(raw, RATIONAL)["x"].dtype == object
+    assert made.build(raw, FLOAT64)["x"].dtype == float
+    assert made.hypotheses.__doc__
+    with pytest.raises(ClaimError, match="expected some relations, got none"):
+        made.hypotheses(first)
+
+
+# ---- what a claim's own functions raise
+
+
+def raised(conclusion, error=ClaimFault):
+    with pytest.raises(error) as found:
+        about(conclusion).conclude({"x": RATIONAL.array([[3]])})
+    return str(found.value)
+
+
+def fails_with(failure):
+    def conclusion(x):  # noqa: ARG001
+        raise failure
+
+    return conclusion
+
+
+def test_what_a_function_raises_is_said_with_its_line():
+    for failure, said in (
+        (ValueError("no"), "raised ValueError: no"),
+        (ValueError(), "raised ValueError"),
+        (SystemExit(3), "raised SystemExit: 3"),
+        (RecursionError("deep"), "raised RecursionError: deep"),
+        (
+            ValueError("assignment destination is read-only"),
+            "raised ValueError: assignment destination is read-only; the",
+        ),
+        (TypeError("assignment destination is read-only"), "raised TypeError: assignment destination is read-only"),
+        (
+            TypeError("a ufunc is missing"),
+            "raised TypeError: a ufunc is missing; NumPy's function has no exact reading",
+        ),
+        (TypeError("not dtype('O')"), "raised TypeError: not dtype('O'); NumPy's function has no exact reading"),
+        (ValueError("a ufunc is missing"), "raised ValueError: a ufunc is missing"),
+    ):
+        message = raised(fails_with(failure))
+        assert message.startswith("claim trial: line ")
+        assert said in message
+        if ";" not in said:
+            assert message.endswith(said)
+
+
+def test_limits_and_values_that_do_not_exist_are_passed_on():
+    assert raised(lambda x: at_most(sqrt(x - 1), 1), NotExact) == "the square root of 2 is not rational"
+    assert raised(fails_with(KeyboardInterrupt()), KeyboardInterrupt) == ""
+    assert raised(fails_with(ClaimError("as it is")), ClaimError) == "as it is"
+    assert "division by zero in line" in raised(fails_with(ZeroDivisionError("division by zero")), Undefined)
+    assert raised(lambda x: at_most(0.1 * x, 1)).startswith("claim trial: the float 0.1 in line")
+
+
+def test_the_line_is_the_innermost_of_the_claims_file():
+    def helper(x):
+        return x.nothing
+
+    def conclusion(x):
+        return at_most(helper(x), 1)
+
+    wanted = helper.__code__.co_firstlineno + 1
+    assert f"line {wanted} of test_claim.py raised AttributeError" in raised(conclusion)
+    elsewhere = about(functools.partial(fails_with(ValueError("no"))))
+    with pytest.raises(ClaimFault, match=r"functools.partial\(.*raised ValueError: no"):
+        elsewhere.conclude({"x": 1})
+    replaced = about(small).replace(rhs=functools.partial(lambda rhs: rhs.nothing))
+    with pytest.raises(ClaimFault, match="a modified side raised AttributeError"):
+        replaced.conclude({"x": 1})
+
+
+# ---- variants
+
+
+def test_sides_are_replaced_as_they_are_stated():
+    stated = about(lambda x: at_least(x, 2))
+    relation = stated.replace(rhs=lambda rhs, x: rhs + x, lhs=lambda lhs: 10 * lhs).conclude({"x": 3})
+    assert relation.stated == (30, ">=", 5)
+    assert stated.replace(rhs=lambda: 7).conclude({"x": 3}).stated == (3, ">=", 7)
+    assert stated.replace(lhs=lambda x: -x).conclude({"x": 3}).stated == (-3, ">=", 2)
+    with pytest.raises(ClaimError, match=r"a new side uses 'y', expected lhs, rhs or one of \['x'\]"):
+        stated.replace(rhs=lambda y: y)
+    several = about(lambda x: every(at_most(x, 2), equal(x, x))).replace(rhs=lambda rhs: rhs)
+    with pytest.raises(ClaimError, match="claim trial states several relations"):
+        several.conclude({"x": 3})
+
+
+def test_everything_else_is_replaced_too():
+    stated = about(
+        small, positive, over={"x": Matrix("n", 1)}, sizes={"n": range(1, 3)}, origin="a file", expect="fails"
+    )
+    plain = stated.replace()
+    assert (plain.id, plain.expect, plain.origin, plain.conclusion) == ("trial+modified", "holds", None, small)
+    assert (plain.assuming, plain.over, plain.sizes) == (stated.assuming, stated.over, stated.sizes)
+
+    def other(x):
+        return less_than(x, 9)
+
+    made = stated.replace(assuming=[other], without="positive", over={"x": Matrix("n", 2)}, id="b", expect="fails")
+    assert (made.id, made.expect, made.assuming) == ("b", "fails", (other,))
+    assert made.parts({"n": 3}, {})["x"].shape == (3, 2)
+    assert stated.replace(sizes={"n": range(4, 5)}).size_ranges() == {"n": range(4, 5)}
+    assert stated.replace(without=["positive"]).assuming == ()
+    with pytest.raises(ClaimError, match=r"without='finite', expected one of its hypotheses \['positive'\]"):
+        stated.replace(without=["finite"])
+    with pytest.raises(ClaimError, match=r"expected one of its hypotheses \(none\)"):
+        about(small).replace(without="finite")
+    with pytest.raises(ClaimError, match=r"over='y', expected one of its variables \['x'\]"):
+        stated.replace(over={"y": Scalar()})
+
+
+def test_exact_literals_stand_in_sides():
+    assert about(small).replace(rhs=lambda: exact(1, 2)).margin(scalars(1))[1].slack.tolist() == [-0.5]
