@@ -201,7 +201,7 @@ def test_how_narrow_a_tie_must_be():
             (around(1, 1.5), one, True),
             (around(1, 2.5), one, False),
             (around(2, 3.75), BallEntry(arb(2)), True),
-            (BallEntry(arb(unit)), around(0, 0.25), False),  # one side is not zero: the scale is its own
+            (BallEntry(unit / 2), around(0, 0.25), False),  # one side is not zero: the scale is its own
             (BallEntry(arb("nan")), one, False),
             (BallEntry(arb(0, "inf")), one, False),
         ):
@@ -257,6 +257,8 @@ def test_sides_of_every_kind_in_floats():
         assert at_most(x, side).margin(3).slack.tolist() == [1, 0, -2], repr(side)
     assert at_most(np.array([1.0, 3.0]), x).margin(3).slack.tolist() == [-2, -1, 1]
     assert at_most(x[:2], np.array([[2.0, 1.0], [2.0, 3.0]])).margin(2).slack.tolist() == [0, -1]
+    assert at_most(np.array([[1.0, 5.0], [1.0, 1.0]]), 2).margin(2).slack.tolist() == [-3, -3]  # of every instance
+    assert at_most(np.array([1.0, 3.0]), np.array([[2.0], [2.0]])).margin(3).slack.tolist() == [-1, -1, -1]
     assert at_most(np.array([[True]]), np.array([[False]])).margin(1).slack.tolist() == [-1]
     assert at_most(True, False).margin(1).slack.tolist() == [-1]
     assert at_most(np.array([[np.uint8(1)]]), np.array([[np.uint8(0)]])).margin(1).slack.tolist() == [-1]
