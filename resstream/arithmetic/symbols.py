@@ -36,9 +36,18 @@ def is_expression(value: Any) -> bool:
     return isinstance(value, SymbolicEntry) or ("sympy" in sys.modules and isinstance(value, sympy().Basic))
 
 
+def _has_fewer(expression: Any, nodes: int) -> bool:
+    """Whether an expression, written out without sharing, has fewer nodes than that."""
+    return sum(1 for _ in islice(sympy().preorder_traversal(expression), nodes)) < nodes
+
+
 def _is_small(expression: Any) -> bool:
     """Whether SymPy may look for a simpler form: on large expressions that takes longer than all else."""
-    return sum(1 for _ in islice(sympy().preorder_traversal(expression), 60)) < 60
+    return _has_fewer(expression, 60)
+
+
+LARGEST = 20_000
+"""Nodes of an expression that is differentiated: what shares much grows without end when it is gone through."""
 
 
 def to_expression(value: Any) -> Any:
@@ -155,7 +164,11 @@ class SymbolicEntry(Entry):
 
     def slope(self, time: Any) -> Entry:
         """The derivative by a symbol, where that is 0. A kink raises Undecided; that there is none is noted."""
+        if not _has_fewer(self.value, LARGEST):
+            raise NotExpressible("the derivative of so large an expression")
         slope = self.value.diff(time)
+        if not _has_fewer(slope, 10 * LARGEST):
+            raise NotExpressible("the derivative of so large an expression")
         for jump in sorted(slope.atoms(sympy().sign, sympy().Heaviside), key=str):
             at = SymbolicEntry(jump.args[0].subs(time, 0))
             if at.value.is_zero:
