@@ -224,6 +224,7 @@ FLINT_AT_HAND = {
     "reference/noted.py": "the rank of a rational matrix",
     "relations.py": "how wide a tie may be",
     "audit/sample.py": "measures rounding",
+    "audit/families.py": "certified ratios along families",
 }
 """Where FLINT's two-valued comparisons are within reach, outside the number systems, the proofs and the certificates
 (which write numbers down), and for what.

@@ -163,7 +163,7 @@ SURROUNDINGS = {
     "all streams closed": ("exec {0} list contraction >&- 2>&- <&-", 0, ""),
     "a full device": ("exec {0} list contraction --json > /dev/full", 2, "No space left on device"),
     "no directory": (
-        "mkdir x; cd x; rmdir ../x; exec {0} falsify contraction.diameter_squared --budget 64",
+        "mkdir x; cd x; rmdir ../x; exec {0} falsify contraction.diameter_squared --budget 2000",
         1,
         "deleted",
     ),
