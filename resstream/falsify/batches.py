@@ -105,5 +105,9 @@ def _is_same_in_a_batch(claim: Claim, raw: Batch, evaluate: Evaluate, singles: l
 
 
 def _differ(one: float, other: float, scale: Array) -> bool:
-    """Whether two evaluations differ by far more than rounding in another order could make them."""
+    """Whether two evaluations differ by far more than rounding in another order could make them.
+
+    No verdict rests on the bound: it chooses between a batch and one instance at a time, and suspects of both are
+    judged exactly.
+    """
     return bool(np.isfinite(one) and np.isfinite(other) and abs(one - other) > 1e-6 * (1 + scale))

@@ -163,7 +163,7 @@ class Pool(Generic[T]):
                 return
             try:
                 outcome: Any = self.function(number)
-            except Exception as failure:
+            except Exception as failure:  # it is raised where the outcome is asked for
                 outcome = failure
             pipe.send(outcome)
 

@@ -135,7 +135,7 @@ def _hypotheses(claim: Claim, pieces: Mapping[str, Any]) -> Known:
                 if type(each) in kinds:
                     assert isinstance(each, Comparison)
                     known += [((rhs - lhs).value, kinds[type(each)]) for lhs, rhs in each.pairs(SYMBOLIC)]
-    except Exception:
+    except Exception:  # sorting, eigenvalues, ...: to know less of an instance only proves less
         return []
     return known + [(obligation.entry.value, obligation.kind) for obligation in given]
 
