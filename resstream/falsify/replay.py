@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from resstream.errors import ClaimError
 from resstream.falsify import counterexample
 from resstream.falsify.counterexample import FORMAT, Exhibit
 from resstream.falsify.variants import digest_of, load_claims, vary
+from resstream.given import parse_json, read_text
 
 LARGEST_FILE = 4_000_000
 """Bytes of a counterexample file."""
@@ -26,16 +26,7 @@ def replay(path: str | Path, claims_file: str | Path | None = None) -> Exhibit:
     Raises ClaimError where the file is missing, broken, not a counterexample, or does not fit its claim.
     """
     path = Path(path)
-    if not path.is_file():
-        raise ClaimError(f"no file {str(path)!r}, expected a counterexample written by --save or --json")
-    if path.stat().st_size > LARGEST_FILE:
-        raise ClaimError(f"{path}: {path.stat().st_size} bytes, expected at most {LARGEST_FILE}")
-    try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as failure:
-        raise ClaimError(f"{path}: cannot be read: {failure.strerror}") from None
-    except (ValueError, RecursionError) as failure:
-        raise ClaimError(f"{path}: not JSON ({failure})") from None
+    data = parse_json(str(path), read_text("", path, LARGEST_FILE, ClaimError), ClaimError)
     if isinstance(data, dict) and "format" not in data and isinstance(data.get("counterexample"), dict):
         data = data["counterexample"]  # the whole output of --json
     return counterexample.from_json(data, claim_of(data, claims_file))

@@ -102,10 +102,10 @@ def escape(folder: Path) -> None:
 BROKEN = {
     "no weights": (lambda folder: (folder / "model.safetensors").unlink(), "expected model.safetensors"),
     "no config": (lambda folder: (folder / "config.json").unlink(), "config.json: no such file"),
-    "config no JSON": (lambda folder: (folder / "config.json").write_text("{"), "not a JSON file"),
+    "config no JSON": (lambda folder: (folder / "config.json").write_text("{"), "not JSON"),
     "config a list": (lambda folder: (folder / "config.json").write_text("[]"), "expected a table"),
-    "config too deep": (lambda folder: (folder / "config.json").write_text("[" * 100_000), "not a JSON file"),
-    "config no text": (lambda folder: (folder / "config.json").write_bytes(b"\xff\xfe\x00"), "not a JSON file"),
+    "config too deep": (lambda folder: (folder / "config.json").write_text("[" * 100_000), "not JSON"),
+    "config no text": (lambda folder: (folder / "config.json").write_bytes(b"\xff\xfe\x00"), "not text in UTF-8"),
     "weights cut": (cut, "corrupt, cut short"),
     "weights with a huge header": (long_header, "corrupt, cut short"),
     "weights empty": (lambda folder: (folder / "model.safetensors").write_bytes(b""), "corrupt, cut short"),

@@ -6,6 +6,7 @@ Commands and their options are found by walking the command line, so a new comma
 from __future__ import annotations
 
 import io
+import json
 import os
 import subprocess
 import sys
@@ -13,15 +14,19 @@ from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import typer
 
+from resstream import claims
 from resstream.cli import app
 from resstream.cli import audit as audit_command
 from resstream.cli.output import plain
 from resstream.errors import ResstreamError
 from resstream.falsify import check as checking
 from resstream.falsify import run
+from resstream.induction import reproduce as reproducing
+from resstream.lab import gallery
 
 GROUP: Any = typer.main.get_command(app)
 COMMANDS: dict[str, Any] = GROUP.commands
@@ -31,15 +36,17 @@ GOOD: dict[str, dict[str, str]] = {
     "list": {"patterns": "contraction"},
     "show": {"identifier": "contraction.diameter"},
     "falsify": {"identifier": "contraction.diameter_squared", "--budget": "64", "--no-memory": ""},
-    "replay": {"file": "nothing.json"},
+    "replay": {"file": "honest.json", "--seconds": "20"},
     "audit": {"names": "contraction.diameter_squared"},
     "new": {"name": "theorem"},
     "reproduce": {},
-    "observe": {"source": "shipped:no_such_model"},
+    "observe": {"source": "tiny.npz", "--claims": "contraction.diameter", "--workers": "1"},
     "lab": {"out": "lab.html"},
-    "gallery": {"out": "gallery.html"},
+    "gallery": {"directory": "site", "patterns": "contraction.diameter", "--workers": "1"},
 }
 """Arguments and options with which each command works, or ends soon."""
+
+HONEST = json.dumps(run.falsify(claims.lookup("contraction.diameter_squared")).counterexample.json())
 
 VALUES = (
     *("", " ", "x", "-1", "0", "1", "1.5", "nan", "inf", "-inf", "1e300", "1e-320", "9" * 30, "٣", "²", "True", "None"),
@@ -128,7 +135,11 @@ def quick(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     )
     monkeypatch.setattr(checking, "check", lambda *_: iter(()))
     monkeypatch.setattr(run, "falsify", nothing)
+    monkeypatch.setattr(reproducing, "reproduce", nothing)
+    monkeypatch.setattr(gallery, "write_gallery", nothing)
     monkeypatch.setattr("webbrowser.open", lambda _: False)
+    Path("honest.json").write_text(HONEST)
+    np.savez("tiny.npz", **{"layers.0.pattern": np.tri(3)[None] / np.arange(1, 4)[:, None], "layers.0.read": np.eye(3)})
 
 
 def nothing(*_: object, **__: object) -> None:
@@ -136,7 +147,7 @@ def nothing(*_: object, **__: object) -> None:
     raise typer.Exit(0)
 
 
-@pytest.mark.parametrize("command", ["audit", "check", "falsify", "lab", "list", "new"])
+@pytest.mark.parametrize("command", sorted(COMMANDS))
 def test_odd_values_are_refused_in_words_of_ours_or_taken(command: str) -> None:
     faults, tried = [], 0
     for parameter in COMMANDS[command].params:

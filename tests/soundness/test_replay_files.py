@@ -118,7 +118,7 @@ def test_what_is_no_counterexample_is_refused(tmp_path, text):
     with pytest.raises(ClaimError):
         replay(file)
     file.write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(ClaimError, match="not JSON"):
+    with pytest.raises(ClaimError, match="not text in UTF-8"):
         replay(file)
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from resstream.errors import WeightsError
+from resstream.given import parse_json, read_text
 from resstream.observe.extras import needed
 from resstream.observe.sources.model import Model, Tokenizer, build
 
@@ -25,14 +25,7 @@ def load(folder: Path) -> Model:
 
 def read_json(path: Path) -> Any:
     """What a JSON file says; a missing, broken or huge one raises WeightsError."""
-    try:
-        if path.stat().st_size > LARGEST_JSON:
-            raise WeightsError(f"{path}: larger than {LARGEST_JSON} bytes, which no configuration is")
-        return json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise WeightsError(f"{path}: no such file") from None
-    except (OSError, UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
-        raise WeightsError(f"{path}: not a JSON file ({error})") from None
+    return parse_json(str(path), read_text("", path, LARGEST_JSON, WeightsError), WeightsError)
 
 
 def _files(folder: Path) -> list[Path]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from resstream.errors import ResstreamError
+from resstream.given import parse_json, read_text
 from resstream.observe.seen import Activations, Prompt, of_trace, weights_of
 from resstream.observe.sources.model import Model, Tokenizer
 
@@ -23,6 +23,9 @@ TEXTS = (
     "When Mary and John went to the store, John gave a drink to",
 )
 """Looked at where no prompts are given."""
+
+LARGEST_PROMPTS = 64 * 2**20
+"""Bytes of a file of prompts."""
 
 LONGEST = 2048
 """Tokens of a prompt, beyond which patterns would fill the memory."""
@@ -73,19 +76,13 @@ def wrapped(tokenizer: Any) -> Tokenizer:
 
 def read_prompts(path: Path) -> list[PromptText]:
     """Prompts of a file: a JSON list of texts and of lists of token numbers, or else one text a line."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ResstreamError(f"--prompts {path}: {error}") from None
+    text = read_text("--prompts", path, LARGEST_PROMPTS)
     if not text.lstrip().startswith("["):
         lines = [line for line in text.splitlines() if line.strip()]
         if not lines:
             raise ResstreamError(f"--prompts {path}: expected at least one line of text")
         return list(lines)
-    try:
-        found = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise ResstreamError(f"--prompts {path}: not JSON ({error})") from None
+    found = parse_json(f"--prompts {path}", text)
     good = all(
         isinstance(one, str) or (isinstance(one, list) and one and all(type(token) is int for token in one))
         for one in found
