@@ -145,7 +145,7 @@ def made_of(identifier: str, audits: bool, seconds: float, seed: int) -> Made:
         expect=claim.expect,
         status=verdict.status if verdict else "unknown",
         statement=prose(claim.headline),
-        source=claim.source,
+        source=prose(claim.source),
         sharpness=sharpness,
         thumbnail=thumbnail(counterexample) if counterexample else "",
     )
@@ -170,7 +170,7 @@ def claim_page(claim: Claim, entry: Entry, verdict: Verdict | None, audited: Aud
             if formulas
             else ""
         )
-        + f'<ul class="domains">{domains}{assuming}</ul><p class="note">{escape(claim.source)}</p>'
+        + f'<ul class="domains">{domains}{assuming}</ul><p class="note">{escape(prose(claim.source))}</p>'
         + f'<p><a class="open" href="{laboratory_link(claim, counterexample)}">Open in the laboratory</a></p></div>',
     ]
     if counterexample:
@@ -187,7 +187,12 @@ def claim_page(claim: Claim, entry: Entry, verdict: Verdict | None, audited: Aud
     code = escape("\n\n".join(claim.code()))
     parts.append(f'<h2>Code</h2><pre class="card" tabindex="0"><code>{code}</code></pre>')
     links = '<a href="../index.html">All claims</a>\n<a href="../lab.html">Laboratory</a>'
-    return _page(claim.id, claim.id, links, f'<div class="room claim">{"".join(parts)}</div>', seed)
+    return _page(claim.id, breakable(claim.id), links, f'<div class="room claim">{"".join(parts)}</div>', seed)
+
+
+def breakable(identifier: str) -> str:
+    """An id as HTML that a narrow column breaks between its words and not inside one."""
+    return re.sub(r"(?<=[._])", "<wbr>", escape(identifier))
 
 
 def badge(status: str) -> str:
@@ -266,7 +271,7 @@ def _card(entry: Entry) -> str:
     drawn = f'<div class="rs thumbnail" aria-hidden="true">{entry.thumbnail}</div>' if entry.thumbnail else ""
     return (
         f'<li class="card" data-id="{escape(entry.id)}"><div><h2><a href="claims/{escape(entry.id)}.html">'
-        f"{escape(entry.id)}</a></h2><p>{badge(entry.status)}</p><p>{escape(entry.statement)}</p>"
+        f"{breakable(entry.id)}</a></h2><p>{badge(entry.status)}</p><p>{escape(entry.statement)}</p>"
         f'<p class="note">{escape(entry.source)}</p></div>{drawn}</li>'
     )
 
@@ -274,7 +279,7 @@ def _card(entry: Entry) -> str:
 def _page(title: str, heading: str, links: str, main: str, seed: int, script: str = "") -> str:
     values = {
         "title": escape(title),
-        "heading": escape(heading),
+        "heading": heading,
         "links": links,
         "main": main,
         "script": script,

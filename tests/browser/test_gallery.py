@@ -13,7 +13,13 @@ from resstream.cli import app
 from resstream.errors import ResstreamError
 from resstream.lab import gallery
 
-CHOSEN = ("contraction.diameter", "contraction.diameter_squared", "layernorm.nonexpansive", "circuits.rank_of_layer")
+CHOSEN = (
+    "contraction.diameter",
+    "contraction.diameter_squared",
+    "layernorm.nonexpansive",
+    "circuits.rank_of_layer",
+    "layernorm.jacobian_norm_in_the_plane",
+)
 
 
 @pytest.fixture(scope="module")

@@ -133,6 +133,7 @@ export function cloudRoom(root, { state: given, presets, defaults, changed, link
       set({ ...defaults, ...found.settings, tokens: defaults.tokens });
     },
   });
+  preset.root.classList.add("tall"); // its titles are long
   const sliders = {
     beta: slider({ label: "score scale β", min: 0.05, max: 20, step: 0.01, value: state.beta, logarithmic: true, input: (beta) => update({ beta }) }),
     depth: slider({ label: "depth L", min: 1, max: DEEPEST, step: 1, value: state.depth, digits: 0, input: (depth) => update({ depth, layer: Math.min(state.layer, depth) }) }),

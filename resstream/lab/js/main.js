@@ -79,8 +79,11 @@ function openLaboratory() {
       const room = /** @type {HTMLElement} */ (document.getElementById(other));
       room.hidden = other !== name;
       const link = document.querySelector(`nav a[href="#${other}"]`);
-      if (other === name) link?.setAttribute("aria-current", "page");
-      else link?.removeAttribute("aria-current");
+      if (other === name) {
+        link?.setAttribute("aria-current", "page");
+        // On a narrow screen the tabs scroll sideways. (scrollIntoView would move the page as well.)
+        if (link instanceof HTMLElement && link.parentElement) link.parentElement.scrollLeft = link.offsetLeft - link.parentElement.clientWidth / 3;
+      } else link?.removeAttribute("aria-current");
     }
     if (!built[name]) {
       const root = /** @type {HTMLElement} */ (document.querySelector(`#${name} .room`));
