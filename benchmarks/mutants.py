@@ -54,6 +54,18 @@ CONCERNS: dict[str, list[str]] = {
         "tests/properties/test_reference_checks.py",
         "tests/properties/test_reference_inputs.py",
     ],
+    **{
+        f"resstream/reference/{stem}.py": [own, "tests/properties/test_reference_inputs.py"]
+        for stem, own in {
+            "activations": "tests/properties/test_reference_transformer.py",
+            "decomposition": "tests/properties/test_reference_transformer.py",
+            "folding": "tests/properties/test_reference_transformer.py",
+            "magnitudes": "tests/properties/test_reference_nor*.py",
+            "mlp": "tests/properties/test_reference_blocks.py",
+            "noted": "tests/properties/test_reference_spectrum.py tests/certificates/test_terms.py",
+            "positions": "tests/properties/test_reference_transformer.py",
+        }.items()
+    },
     "resstream/arithmetic/*.py": [
         "tests/properties/test_arithmetic*.py tests/soundness/test_entries.py",
         "tests/symbolic/test_reading.py",
@@ -68,7 +80,7 @@ CONCERNS: dict[str, list[str]] = {
 }
 """The modules whose mutants are made, and the tests of each, its own first: patterns of files ({stem} is its name).
 
-Several patterns with spaces between are asked together.
+Where two keys fit a module the later counts. Several patterns with spaces between are asked together.
 """
 
 
@@ -479,7 +491,7 @@ def _warm_up() -> None:
 
     # That a test fails is enough: its example is neither shrunk, explained nor kept.
     phases = (Phase.explicit, Phase.generate)
-    settings.register_profile("mutants", database=None, derandomize=True, deadline=None, phases=phases)
+    settings.register_profile("mutants", database=None, derandomize=True, deadline=None, phases=phases, max_examples=10)
 
 
 def _require_a_clean_start(tests: dict[str, list[str]], seconds: float, workers: int) -> None:

@@ -486,11 +486,13 @@ def block_no_writes_is_identity(X, heads, layer, epsilon):
 def block_attention_only(X, heads, layer, epsilon):
     """False: a block of a model such as GPT-2 or Llama is its attention alone.
 
-    Printed: decoder-only, attention-only models (no MLPs) are precisely the architecture used in GPT-2, GPT-3, Pythia
-    and Llama.
+    Printed: decoder-only, attention-only models (no MLPs, no encoder) are precisely the architecture used in modern
+    language models (GPT-2, GPT-3, Pythia, Llama).
+    Read: with "attention-only (no MLPs)" as part of what is said to be used. (Of "decoder-only, no encoder" it is
+    right.)
     Right: those are decoder-only models with an MLP in every block, which holds two thirds of the block's weights
     (counts.block) and whose write is not zero. The framework is exact for its own attention-only models.
-    Fault: false.
+    Fault: imprecise.
     """
     norm, mask = _norm(epsilon), causal_mask(X.shape[-2])
     return equal(pre_ln_block(X, Block(heads, layer), mask, norm), X + multi_head_attention(norm(X), heads, mask))

@@ -238,10 +238,13 @@ def layernorm_sample_variance(x):
 def layernorm_undone_by_gain_and_bias(x, c):
     """A gain and a bias that give x back give cx back as well: false, so no learned gain and bias undo LayerNorm.
 
-    Printed: the learned scale and shift allow the network to undo the normalisation if needed.
+    Printed: the learned scale and shift allow the network to undo the normalisation if needed, as when a dimension's
+    scale is important to later layers.
+    Read: of each token's own vector, which is what is normalised. (The scale that a dimension has over all tokens, the
+    source's example, they can restore.)
     Right: they can set the scale and mean of what comes out, the same for every token. The length and the mean of each
     token are lost: LN(cx) = LN(x).
-    Fault: false.
+    Fault: imprecise.
     """
     gain = sqrt(mean(square(centre(x)))) * ones((1, x.shape[-1]), like=x)
     bias = mean(x) * ones((1, x.shape[-1]), like=x)

@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from resstream.arithmetic import amax, amin, eye, log, minimum, ones, tanh, where
-from resstream.claim import at_most, claim, equal, every, less_than
-from resstream.domains import Causal, Count, RowStochastic, Scores, Simplex, Stack, Vector
-from resstream.reference import L1, dobrushin, largest_row_norm, row_norms, softmax
-from resstream.reference.spectrum import second_modulus, spectral_radius
+from resstream.arithmetic import amax, amin, eye, log, minimum, ones, power, tanh, where, zeros
+from resstream.claim import at_least, at_most, claim, equal, every, less_than
+from resstream.domains import Causal, Mask, RowStochastic, Scores, Simplex, Stack, Vector
+from resstream.reference import L1, dobrushin, dobrushin_overlap, largest_row_norm, row_norms, softmax
+from resstream.reference.spectrum import matrix_power, second_modulus, spectral_radius
 
 # ---- Birkhoff, Hajnal, Seneta -----------------------------------------------
 
@@ -166,30 +166,37 @@ def literature_causal_sink(As):
     return every(at_most(1 - amin(product[..., :1], -2), left), at_most(dobrushin(product), left))
 
 
+def allowed(G):
+    """A mask with every token's sight of itself, which the paper assumes."""
+    return G | np.eye(G.shape[-1], dtype=bool)
+
+
+def a_token_reaches_all(S, G):
+    """Some token reaches all others in as many steps as there are layers."""
+    step = zeros((1, 1), like=S[0]) + allowed(G).astype(int)
+    walks = matrix_power(step, len(S))
+    return at_least(amax(amin(walks, -2)), 1)
+
+
 @claim(
     "literature.masked_collapse",
-    over={"S": Stack("L", Scores("n")), "w": Count("w")},
-    sizes={"n": range(2, 6), "L": range(4, 5), "w": range(1, 3)},
+    over={"S": Stack("L", Scores("n")), "G": Mask("n")},
+    assuming=(a_token_reaches_all,),
+    sizes={"n": range(1, 5), "L": range(1, 5)},
     source="Wu, Ajorlou, Wu and Jadbabaie, On the role of attention masks and LayerNorm (2024), as recalled",
 )
-def literature_masked_collapse(S, w):
-    """Under a sliding window of w earlier tokens, in which the first token reaches all others in r = (n - 1)/w layers,
-    rounded up, r layers contract by 1 - e^r, e the least allowed weight, although each of them alone may have tau = 1.
+def literature_masked_collapse(S, G):
+    """Under any mask in which every token sees itself and one token reaches all others in L steps, L layers contract by
+    1 - e^L, e the least allowed weight, although each of them alone may not (literature.masked_layer_collapses).
 
-    Proof: every token sees the first along a chain of r allowed weights, so the product's first column is at least e^r.
+    Proof: along a chain of L allowed weights every token sees that one, so its column of the product is at least e^L.
     """
-    n = S[0].shape[-1]
-    window = np.tri(n, dtype=bool) & ~np.tri(n, k=-w - 1, dtype=bool)
-    radius = -(-(n - 1) // w)
-    product, least = eye(n, like=S[0]), ones((1, 1), like=S[0])
-    for scores in S[:radius]:
-        A = softmax(scores, window)
-        product, least = A @ product, minimum(least, amin(amin(where(window, A, 1)), -2))
-    reached = ones((1, 1), like=least)
-    for _ in range(radius):
-        reached = reached * least
-    alone = equal(dobrushin(softmax(S[0], window)), 1) if radius > 1 else at_most(dobrushin(product), 1)
-    return every(at_most(dobrushin(product), 1 - reached), alone)
+    mask, product = allowed(G), eye(S[0].shape[-1], like=S[0])
+    least = ones((1, 1), like=S[0])
+    for scores in S:
+        A = softmax(scores, mask)
+        product, least = A @ product, minimum(least, amin(amin(where(mask, A, 1)), -2))
+    return at_most(dobrushin(product), 1 - power(least, len(S)))
 
 
 @claim(
@@ -204,7 +211,7 @@ def literature_masked_layer_collapses(S):
     layers (literature.masked_collapse).
     """
     n = S.shape[-1]
-    return less_than(dobrushin(softmax(S, np.tri(n, dtype=bool) & ~np.tri(n, k=-2, dtype=bool))), 1)
+    return less_than(dobrushin_overlap(softmax(S, np.tri(n, dtype=bool) & ~np.tri(n, k=-2, dtype=bool))), 1)
 
 
 @claim(

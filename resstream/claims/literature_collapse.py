@@ -2,11 +2,35 @@
 
 import numpy as np
 
-from resstream.arithmetic import absolute, amax, constant, exact, exp, mean, sqrt, square, total, total_entry, zeros
+from resstream.arithmetic import (
+    absolute,
+    amax,
+    constant,
+    exact,
+    exp,
+    eye,
+    maximum,
+    mean,
+    ones,
+    sqrt,
+    square,
+    tanh,
+    total,
+    total_entry,
+    zeros,
+)
 from resstream.claim import at_most, claim, equal, every
 from resstream.claims.literature_chains import oscillation
 from resstream.domains import Count, Matrix, Norm, Scores, Stack, Vector
-from resstream.reference import diameter, largest_row_norm, softmax, spectral_norm
+from resstream.reference import (
+    diameter,
+    identity_path_product,
+    largest_row_norm,
+    operator_norm,
+    skip_stack,
+    softmax,
+    spectral_norm,
+)
 
 COLLAPSE = "Dong, Cordonnier and Loukas, Attention is not all you need (2021)"
 
@@ -49,7 +73,7 @@ def literature_collapse_lemma(S, E):
     "literature.collapse_lemma_unbounded",
     over=PERTURBED,
     sizes={"n": range(1, 3), "m": range(2, 6)},
-    source=f"{COLLAPSE}, the technical lemma as first printed",
+    source=f"{COLLAPSE}, the technical lemma as first printed, as quoted by the report on which its author mended it",
     expect="fails",
 )
 def literature_collapse_lemma_unbounded(S, E):
@@ -222,3 +246,68 @@ def literature_composite_norm_gap(n, x):
         equal(square(_composite(column)), n),
         equal(_composite(row + column), n + 1),
     )
+
+
+# ---- layers that collapse ---------------------------------------------------
+
+ALMAN = "Alman and Song, Only large weights (and not skip connections) can prevent rank collapse (arXiv 2505.16284)"
+LAYERS = {"X": Matrix("n", "d"), "Ws": Stack("L", Matrix("d", "d"))}
+LAYER_SIZES = {"n": range(1, 5), "d": range(1, 4), "L": range(1, 4)}
+
+
+def one_layer_of(X, Ws):
+    """X + AXV, A uniform and V = (I + W_1) ... (I + W_L) - I: the one layer into which uniform ones collapse."""
+    value_map = identity_path_product(Ws) - eye(X.shape[-1], like=X)
+    return X + mean(X, -2) @ value_map
+
+
+@claim(
+    "layer_collapse.uniform_attention", over=LAYERS, sizes=LAYER_SIZES, source=f"{ALMAN}, abstract, at scores of zero"
+)
+def layer_collapse_uniform_attention(X, Ws):
+    """Layers X + AXW of uniform attention collapse into one, X + AX((I + W_1) ... (I + W_L) - I); and their tokens do
+    not collapse at all: how each differs from the mean token is what it was.
+    """
+    n = X.shape[-2]
+    last = skip_stack([softmax(zeros((n, n), like=X))] * len(Ws), X, Ws)[-1]
+    return every(equal(last, one_layer_of(X, Ws)), equal(last - mean(last, -2), X - mean(X, -2)))
+
+
+@claim(
+    "layer_collapse.small_scores",
+    over={**LAYERS, "S": Stack("L", Scores("n")), "norm": Norm("d")},
+    sizes=LAYER_SIZES,
+    source=f"beside {ALMAN}, with a constant that is proved here",
+)
+def layer_collapse_small_scores(X, Ws, S, norm):
+    """Layers X + AXW whose scores have ranges of at most r are, token by token and in every norm, within tanh(r/4)
+    diam(X) P sum w_l/(1 + w_l) of that one layer, w_l = ||W_l|| and P the product of all 1 + w_l: small scores collapse
+    the layers, for any number of tokens.
+
+    Proof: a row of weights is within tanh(r/4) of the uniform one in total variation (literature.birkhoff_rows), so
+    that a layer is within tanh(r/4) w diam of its uniform one; distances and errors grow by 1 + w a layer at most.
+    """
+    last = skip_stack([softmax(scores) for scores in S], X, Ws)[-1]
+    product = ones((1, 1), like=X)
+    share, largest = 0 * product, 0 * product
+    for W, scores in zip(Ws, S, strict=True):
+        size = operator_norm(W, norm)
+        product, share = product * (1 + size), share + size / (1 + size)
+        largest = maximum(largest, amax(oscillation(scores), -2))
+    error = largest_row_norm(last - one_layer_of(X, Ws), norm)
+    return at_most(error, tanh(largest / 4) * diameter(X, norm) * product * share)
+
+
+@claim(
+    "layer_collapse.is_of_tokens",
+    over={**LAYERS, "X": Matrix("n", "d")},
+    sizes={**LAYER_SIZES, "n": range(2, 5), "L": range(3, 5)},
+    source=f"a tempting reading of {ALMAN} (rank collapse, in spite of skips)",
+    expect="fails",
+)
+def layer_collapse_is_of_tokens(X, Ws):
+    """Tempting and false: where layers collapse in spite of the skips, so do tokens, and three layers of uniform
+    attention halve the diameter. It stays as it is (layer_collapse.uniform_attention, skip.diameter).
+    """
+    n = X.shape[-2]
+    return at_most(2 * diameter(skip_stack([softmax(zeros((n, n), like=X))] * len(Ws), X, Ws)[-1]), diameter(X))

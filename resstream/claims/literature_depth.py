@@ -91,10 +91,11 @@ def depth_variance_grows_exponentially(sigma, L):
     """False of that recursion: sigma_L^2 is at least sigma_1^2 e^((L - 1)/10).
 
     Printed: the output variance of pre-LN models grows exponentially with depth.
-    Read: for the recursion from which it is concluded, as notes on the paper quote it, with the rate 1/10; the upper
-    bound exp(L) is met by no sequence that obeys it, at any rate.
+    Read: for the recursion from which it is concluded, as quoted by notes on the paper, with the rate 1/10. (As an
+    upper bound exp(L) is right; no sequence that obeys the recursion comes near it, at any rate. Of what trained models
+    do, nothing is said here.)
     Right: quadratically at most (depth.variance_recursion), so that the variance is below (sigma_1 + L/2)^2.
-    Fault: false.
+    Fault: imprecise.
     """
     return at_least(square(deviations(sigma, L)[-1]), square(sigma) * exp(exact(L - 1, 10) * ones((1, 1), like=sigma)))
 

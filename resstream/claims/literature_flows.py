@@ -6,14 +6,31 @@ are softmax(beta <x_i, x_j>), in USA exp(beta <x_i, x_j>)/n without a normaliser
 
 import numpy as np
 
-from resstream.arithmetic import absolute, derivative, exact, exp, eye, log, ones, sqrt, square, total, total_entry
-from resstream.claim import at_most, claim, equal, every
-from resstream.domains import Count, Matrix, NonConstant, Positive, Scalar
-from resstream.reference import layer_norm, skip_stack, softmax
+from resstream.arithmetic import (
+    absolute,
+    amin,
+    derivative,
+    exact,
+    exp,
+    eye,
+    log,
+    mean,
+    ones,
+    sqrt,
+    square,
+    total,
+    total_entry,
+    zeros,
+)
+from resstream.claim import at_least, at_most, claim, equal, every
+from resstream.domains import Count, Matrix, NonConstant, Positive, Scalar, Scores, Sphere
+from resstream.reference import causal_mask, layer_norm, row_norms, skip_stack, softmax
 from resstream.reference.spectrum import matrix_power
 
 FLOWS = "Rigollet, Mean-field dynamics of transformers (arXiv 2512.01868); Geshkovski and others (arXiv 2312.10794)"
 CRITICAL = "Chen and others, Critical attention scaling in long-context transformers (arXiv 2510.05554)"
+CLUSTERING = "Chen, Lin, Polyanskiy and Rigollet, Quantitative clustering, as quoted by Rigollet (arXiv 2512.01868)"
+CAUSAL = "Karagodin, Polyanskiy and Rigollet, Clustering in causal attention masking (arXiv 2411.04990), abstract"
 DOVONON = "Dovonon, Bronstein and Kusner, Setting the record straight on transformer oversmoothing (arXiv 2401.04301)"
 
 # ---- equiangular tokens -----------------------------------------------------
@@ -93,6 +110,175 @@ def flow_energy(X, beta):
     pull = exp(beta * (unit @ unit.mT)) @ unit / n
     velocity = pull - total(pull * unit) * unit
     return equal(derivative(energy, unit, velocity), total_entry(square(velocity)) / n)
+
+
+# ---- how fast tokens gather -------------------------------------------------
+
+
+def speed(A, X):
+    """How unit tokens move under the weights A, P_i (sum_j A_ij x_j): (..., n, d)."""
+    pulled = A @ X
+    return pulled - total(pulled * X) * X
+
+
+def uniform(X):
+    """The weights at beta = 0, 1/n each."""
+    return softmax(zeros((X.shape[-2], X.shape[-2]), like=X))
+
+
+@claim(
+    "clustering.equiangular_solution",
+    over={"y": Positive(), "z": Scalar(0, 1), "n": Count("n")},
+    sizes={"n": range(2, 7)},
+    source=f"beside {CLUSTERING}, the rate e^(-t/100), at beta = 0",
+)
+def clustering_equiangular_solution(y, z, n):
+    """At beta = 0 tokens at one common angle have an explicit course: with y the first (1 - rho)/(1 + (n - 1) rho), the
+    cosine is (1 - y z)/(1 + (n - 1) y z) at z = e^(-2t), and the squared Wasserstein distance to the point where they
+    meet lies between u/(1 + u) and u = (n - 1) y z. So that distance falls as e^-t, a hundred times as fast as quoted.
+
+    (They meet in the direction of their mean m, and the squared distance is 2 (1 - |m|), |m|^2 the mean of all
+    cosines.)
+    """
+
+    def cosine(at):
+        return (1 - y * at) / (1 + (n - 1) * y * at)
+
+    G, u = equiangular(cosine(z), n), (n - 1) * y * z
+    distance = 2 * (1 - sqrt(total_entry(G)) / n)
+    return every(
+        equal(derivative(cosine, z, -2 * z), turning(uniform(G), G)),
+        at_most(distance, u),
+        at_least(distance * (1 + u), u),
+    )
+
+
+def tokens_on_the_side_of_their_mean(X):
+    """No token makes an obtuse angle with the mean token."""
+    return at_least(X @ mean(X, -2).mT, 0)
+
+
+@claim(
+    "clustering.rate_at_beta_zero",
+    over={"X": Sphere("d", "n")},
+    assuming=(tokens_on_the_side_of_their_mean,),
+    sizes={"n": range(1, 5), "d": range(1, 4)},
+    source=f"beside {CLUSTERING}, with a rate that is proved here",
+)
+def clustering_rate_at_beta_zero(X):
+    """At beta = 0, where no token makes an obtuse angle with the mean m, none ever will, d/dt <x_i, m> being at least
+    <x_i, m>(1 - <x_i, m>); and |m|^2 grows by at least 2 |m|^2 (1 - |m|). So 1 - |m|^2, the tokens' mean squared
+    distance to their mean, falls at the rate 2 |m|^2/(1 + |m|) at least, which only grows.
+
+    Proof: with c_i = <x_i, m>, of mean |m|^2 and at most |m|, d/dt |m|^2 = 2 (|m|^2 - mean c_i^2), and mean c_i^2 is at
+    most |m| mean c_i. And d/dt c_i = |m|^2 - c_i^2 + c_i - <x_i, mean c_j x_j>, whose last term is at most mean c_j.
+    """
+    middle, velocity = mean(X, -2), speed(uniform(X), X)
+    length, lead = row_norms(middle), X @ middle.mT
+    return every(
+        at_least(derivative(lambda at: total(square(mean(at, -2))), X, velocity), 2 * square(length) * (1 - length)),
+        at_least(derivative(lambda at: at @ mean(at, -2).mT, X, velocity), lead * (1 - lead)),
+    )
+
+
+@claim(
+    "clustering.from_any_start",
+    over={"X": Sphere("d", "n")},
+    sizes={"n": range(2, 5), "d": range(2, 4)},
+    source=f"a tempting reading of {CLUSTERING}, for tokens in place of a density",
+    expect="fails",
+)
+def clustering_from_any_start(X):
+    """Tempting and false: R = |m| > 0 is all that tokens need to gather: at beta = 0, R^2 grows by at least a
+    thousandth of R^2 (1 - R^2). Tokens (a, a, -a) rest, at R = 1/3: a token opposite to the mean stays there.
+    """
+    size = total(square(mean(X, -2)))
+    grown = derivative(lambda at: total(square(mean(at, -2))), X, speed(uniform(X), X))
+    return at_least(1000 * grown, size * (1 - size))
+
+
+CAUSAL_TOKENS = {"X": Sphere("d", "n"), "S": Scores("n")}
+CAUSAL_SIZES = {"n": range(2, 5), "d": range(2, 4)}
+
+
+def approach(X, S):
+    """How fast every token's cosine with the first grows under causal attention, those cosines, and the weights."""
+    A = softmax(S, causal_mask(X.shape[-2]))
+    rate = derivative(lambda at: at @ at[..., :1, :].mT, X, speed(A, X))
+    return rate, X @ X[..., :1, :].mT, A
+
+
+def scores_are_moderate(S):
+    """No score is beyond 500: there the smallest weight would be lost in an enclosure's digits."""
+    return at_most(absolute(S), 500)
+
+
+@claim(
+    "causal_clustering.leaders", over=CAUSAL_TOKENS, assuming=(scores_are_moderate,), sizes=CAUSAL_SIZES, source=CAUSAL
+)
+def causal_clustering_leaders(X, S):
+    """Under causal attention on the sphere, values as they are and whatever the scores, the first token rests, and the
+    second one's cosine c with it grows at the rate A_21 (1 - c^2).
+    """
+    rate, cosine, A = approach(X, S)
+    return every(
+        equal(speed(A, X)[..., :1, :], 0),
+        equal(rate[..., 1:2, :], A[..., 1:2, :1] * (1 - square(cosine[..., 1:2, :]))),
+    )
+
+
+def tokens_on_the_side_of_the_first(X):
+    """No token makes an obtuse angle with the first."""
+    return at_least(X @ X[..., :1, :].mT, 0)
+
+
+@claim(
+    "causal_clustering.in_a_hemisphere",
+    over=CAUSAL_TOKENS,
+    assuming=(tokens_on_the_side_of_the_first,),
+    sizes=CAUSAL_SIZES,
+    source=f"beside {CAUSAL}, with a rate that is proved here",
+)
+def causal_clustering_in_a_hemisphere(X, S):
+    """Where no token makes an obtuse angle with the first, causal attention gathers them all there: c_k, the cosine of
+    token k with the first, grows at the rate A_k1 (1 - c_k^2) - (1 - A_k1)(c_k - m) at least, m the smallest of them.
+    So m itself grows at A_k1 (1 - m^2) at least, whatever the scores are.
+
+    Proof: the rate is the sum of A_kj (c_j - c_k <x_j, x_k>), whose terms are at least A_kj (m - c_k).
+    """
+    rate, cosine, A = approach(X, S)
+    to_first = A[..., :1]
+    return at_least(rate, to_first * (1 - square(cosine)) - (1 - to_first) * (cosine - amin(cosine, -2)))
+
+
+@claim(
+    "causal_clustering.each_approaches",
+    over=CAUSAL_TOKENS,
+    assuming=(tokens_on_the_side_of_the_first,),
+    sizes={"n": range(3, 5), "d": range(2, 4)},
+    source=f"a tempting reading of {CAUSAL}",
+    expect="fails",
+)
+def causal_clustering_each_approaches(X, S):
+    """Tempting and false: on the way to the first token no token ever moves away from it. The third may follow the
+    second, which is on the way too.
+    """
+    return at_least(approach(X, S)[0], 0)
+
+
+@claim(
+    "causal_clustering.from_every_start",
+    over=CAUSAL_TOKENS,
+    sizes=CAUSAL_SIZES,
+    source=f"a tempting reading of {CAUSAL} (almost all starts, taken for all)",
+    expect="fails",
+)
+def causal_clustering_from_every_start(X, S):
+    """Tempting and false: the second token approaches the first from everywhere, at a rate of at least
+    A_21 (1 - c)/100. From the opposite point it does not move: the theorem speaks of almost all starts.
+    """
+    rate, cosine, A = approach(X, S)
+    return at_least(100 * rate[..., 1:2, :], A[..., 1:2, :1] * (1 - cosine[..., 1:2, :]))
 
 
 # ---- one step of critical attention -----------------------------------------

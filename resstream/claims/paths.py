@@ -409,7 +409,9 @@ def two_layer_delivered_effect_sees_source_token(model, tokens, others, patterns
 def two_layer_key_is_blind_to_successor(model, tokens, later, other):
     """The layer-1 keys up to position j are the same whatever comes after j.
 
-    Printed: induction requires scoring by what token follows j, a property of position j + 1.
+    Printed: induction requires scoring based on what token follows j, a property of position j + 1, which is impossible
+    in one layer.
+    Read: of the score of position j, as it says. (What is to be copied is indeed the token that follows the earlier A.)
     Right: no causal key at j can depend on that. The head looks at j for the token before it, t_{j-1}, and copies t_j,
     as section 17.2 of the same source has it.
     Fault: false.

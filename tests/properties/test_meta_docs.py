@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from resstream import claims
+from resstream.claims.usage import exercises_reference
 from resstream.falsify import profiles
 from resstream.falsify.search import search
 
@@ -24,6 +25,16 @@ def test_every_claim_stands_in_the_table_once():
     table = claims.as_markdown().partition("## Kernel-checked")[0]  # where some stand again
     for identifier in claims.library():
         assert len(re.findall(rf"^\| `{re.escape(identifier)}` \|", table, flags=re.M)) == 1
+
+
+def test_the_readme_counts_apart_what_exercises_the_reference():
+    total = len(claims.library())
+    exercising = sum(map(exercises_reference, claims.library().values()))
+    figure = (
+        f"Of the {total} claims {exercising} exercise the reference implementation; "
+        f"{total - exercising} are pure arithmetic"
+    )
+    assert figure in " ".join(README.split()), f"the README should say: {figure}"
 
 
 def blocks(language):

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import sympy as sp
 
+from resstream.claims import training
 from resstream.reference import MLP, AttentionOnlyModel, Head, paths
 from resstream.reference.training import noam_rate
 
@@ -107,16 +108,18 @@ def test_parameters_of_a_block():
 
 @pytest.mark.parametrize(("width", "heads"), [(4, 2), (6, 3)])
 def test_the_reference_holds_as_many(width, heads):
-    """Entries of the arrays of heads and of the MLP, biases apart, at two sizes."""
+    """Entries of the arrays of heads and of the MLP, biases apart, at two sizes: as here, and as the claims count."""
     size = {d: width, H: heads, L: 2, V: 5}
     head_width = width // heads
     shapes = [(width, head_width)] * 3 + [(head_width, width)]
     head = Head(*(np.zeros(shape) for shape in shapes))
     assert sum(W.size for W in (head.W_Q, head.W_K, head.W_V, head.W_O)) == entries(PER_HEAD).subs(size)
+    assert training.head_parameters(width, head_width) == entries(PER_HEAD).subs(size)
     weights = MLP(
         np.zeros((width, 4 * width)), np.zeros((1, 4 * width)), np.zeros((4 * width, width)), np.zeros((1, width))
     )
     assert weights.W_1.size + weights.W_2.size == entries(OF_MLP).subs(size)
+    assert training.mlp_parameters(width) == entries(OF_MLP).subs(size)
     assert weights.b_1.size + weights.b_2.size == (5 * d).subs(size)
     maps = [np.zeros((2, heads, *shape)) for shape in shapes]
     biases = np.zeros((2, heads, 1, head_width))
