@@ -177,8 +177,6 @@ def _is_rational(W: Array) -> bool:
         return True
     if not all(isinstance(entry, BallEntry) for entry in W.flat):
         raise DomainError("W: a spectrum takes float, ball or rational entries, and has no derivative here")
-    if not all(entry.value.is_finite() for entry in W.flat):
-        raise Undecided("W: a ball without finite bounds has no spectrum")
     return False
 
 

@@ -1,10 +1,15 @@
 """Spectra: floats against LAPACK's other routes, balls that hold what is known exactly, and rationals."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
+from flint import arb
 
-from resstream.arithmetic import FLOAT64, RATIONAL, Ball, exact, to_float
-from resstream.errors import DomainError, NotExact, ShapeError, Undecided
+from resstream.arithmetic import FLOAT64, RATIONAL, Ball, derivative, exact, sqrt, to_float
+from resstream.arithmetic.obligations import ZERO, noting
+from resstream.arithmetic.terms import Terms
+from resstream.errors import DomainError, NotExact, ShapeError, Undecided, Undefined
 from resstream.reference import spectrum
 
 BALL = Ball(128)
@@ -119,3 +124,142 @@ def test_shapes_are_checked():
     for function in (spectrum.eigenvalue_moduli, spectrum.determinant, spectrum.trace, spectrum.smallest_real_part):
         with pytest.raises(ShapeError, match="W: expected as many rows as columns"):
             function(np.ones((2, 3)))
+
+
+# ---- what a small fault would break -----------------------------------------
+
+TERMS = Terms()
+TALL = np.array([[3, 0], [0, 4], [0, 0]])
+TURNED = np.array([[3, 0, 0], [0, -2, 0], [0, 0, 1]])
+
+
+@pytest.mark.parametrize("W", [TALL, TALL.T, TALL[:2]], ids=["tall", "wide", "square"])
+def test_singular_values_of_either_shape(W):
+    """As many as the shorter side has, in every number system; a blurred ball still holds them, widened by its blur."""
+    assert np.array_equal(spectrum.singular_values(W.astype(float)), [[4, 3]])
+    assert [str(v) for v in spectrum.singular_values(RATIONAL.array(W)).flat] == ["4", "3"]
+    with TERMS.working():
+        assert [v.exact for v in spectrum.singular_values(TERMS.array(W)).flat] == [4, 3]
+    with BALL.working():
+        values = spectrum.singular_values(BALL.array(W))
+        assert values.shape == (1, 2)
+        assert all(holds(v, m) for v, m in zip(values.flat, (4, 3), strict=True))
+        wide = spectrum.singular_values(blurred(W, 1))
+        assert all(v.value.contains(arb(m)) for v, m in zip(wide.flat, (4, 3), strict=True))
+        for moved in (1, -1):  # both ends of the blur
+            inside = BALL.array(W + moved * (W == 4))
+            largest = spectrum.singular_values(inside)[0, 0].value
+            assert wide[0, 0].value.contains(largest)
+        assert wide[0, 1].value.lower() >= 0
+
+
+def blurred(W, radius):
+    """A ball matrix around a whole one, every entry other than zero with that radius."""
+    balls = BALL.array(W)
+    for index, value in np.ndenumerate(W):
+        if value:
+            balls[index] = type(balls[index])(arb(int(value), radius))
+    return balls
+
+
+def test_the_root_of_the_smallest_singular_value_of_a_blurred_matrix_exists():
+    with BALL.working():
+        root = sqrt(spectrum.smallest_singular_value(blurred(STOCHASTIC, arb(1) / 1024))).item().value
+    assert root.contains(0)
+
+
+@pytest.mark.parametrize("system", [FLOAT64, RATIONAL, BALL], ids=lambda system: system.name)
+def test_the_second_modulus_and_the_radius(system):
+    with system.working():
+        assert to_float(spectrum.second_modulus(system.array(TURNED)).item()) == 2
+        assert to_float(spectrum.spectral_radius(system.array(TURNED)).item()) == 3
+        for one in ([[5]], [[0]]):
+            assert to_float(spectrum.second_modulus(system.array(np.array(one))).item()) == 0
+        stack = system.array(np.stack([[TURNED, 2 * TURNED]] * 5))
+        assert spectrum.second_modulus(stack).shape == (5, 2, 1, 1)
+        assert to_float(spectrum.second_modulus(stack)[4, 1, 0, 0]) == 4
+
+
+def test_what_is_no_matrix_is_refused():
+    for function in (*FUNCTIONS, lambda W: spectrum.matrix_power(W, 2)):
+        with pytest.raises(ShapeError, match="W: expected a NumPy array"):
+            function([[0, 1], [1, 0]])
+
+
+def test_the_rank_of_floats_is_relative():
+    """Above 1e-9 of the largest singular value, whatever that is; a zero matrix has none."""
+    assert spectrum.rank(np.zeros((3, 3))).item() == 0
+    for scale in (1e-12, 1.0, 1e12):
+        assert spectrum.rank(scale * np.diag([1.0, 1e-8, 1e-10])).item() == 2
+    assert spectrum.rank(np.diag([1.0, spectrum.RANK_TOLERANCE])).item() == 1  # above, not at
+
+
+def test_stacks_of_any_shape():
+    """The axes before the last two are a batch, of exact matrices too, and of one."""
+    whole = np.array(np.stack([[TURNED, STOCHASTIC]] * 5))
+    for stack in (whole, whole[:1, :1], whole[0, :1]):
+        ranks = spectrum.rank(RATIONAL.array(stack))
+        assert ranks.shape == (*stack.shape[:-2], 1, 1)
+        assert [str(r) for r in ranks.flat] == ["3", "1"] * (ranks.size // 2) + ["3"] * (ranks.size % 2)
+        assert np.array_equal(spectrum.matrix_power(stack.astype(float), 2), stack @ stack)
+        assert np.array_equal(spectrum.trace(stack.astype(float))[..., 0, 0], np.trace(stack, axis1=-2, axis2=-1))
+
+
+def test_what_has_no_spectrum_says_why():
+    with RATIONAL.working(), pytest.raises(Undefined, match="division by zero"):
+        spectrum.determinant(RATIONAL.array([[1]]) / RATIONAL.array([[0]]))
+    with pytest.raises(DomainError, match="and has no derivative here"):
+        derivative(spectrum.determinant, RATIONAL.array(JORDAN), RATIONAL.array(JORDAN))
+    with BALL.working(), pytest.raises(Undecided, match=r"W: the ball at \[0, 0\] has no finite bounds"):
+        spectrum.determinant(blurred(JORDAN, arb("inf")))
+
+
+def test_rational_roots_are_looked_for_up_to_a_size():
+    """A characteristic polynomial with coefficients of 512 bits is factored, and of 513 it is not."""
+    assert spectrum.spectral_radius(RATIONAL.array([[2**512 - 1]])).item().value == 2**512 - 1
+    with pytest.raises(NotExact, match="too large to look for rational roots"):
+        spectrum.spectral_radius(RATIONAL.array([[2**512]]))
+
+
+def test_eigenvalues_that_cannot_be_told_apart_move_by_at_most_what_the_blur_allows():
+    """Bhatia, Elsner and Krause's bound is attained up to its constant: a corner e moves the roots of a nilpotent block
+    by e^(1/d), and the enclosure holds them; it is 4 (2 ||A|| + ||E||)^(1 - 1/d) ||E||^(1/d) wide, no more.
+    """
+    size, radius = 3, Fraction(1, 512)
+    with BALL.working():
+        around = BALL.array(NILPOTENT)
+        around[2, 0] = type(around[2, 0])(arb(0, arb(1) / 512))
+        moduli = spectrum.eigenvalue_moduli(around)
+        moved = spectrum.eigenvalue_moduli(BALL.array(NILPOTENT + np.array([[0] * 3, [0] * 3, [radius, 0, 0]])))
+    assert all(wide.value.contains(inner.value) for wide, inner in zip(moduli.flat, moved.flat, strict=True))
+    # Of real and imaginary part alike, so that the modulus is at most sqrt 2 times as much.
+    change = 4 * (2 * np.sqrt(2) + float(radius)) ** (1 - 1 / size) * float(radius) ** (1 / size)
+    assert to_float(moduli[0, 0].value.upper()) == pytest.approx(np.sqrt(2) * change, rel=1e-6)  # arb's bounds
+
+
+def test_close_but_simple_eigenvalues_of_a_blurred_matrix_are_narrow():
+    """Where FLINT tells the eigenvalues apart, the enclosure is as narrow as the blur."""
+    with BALL.working():
+        moduli = spectrum.eigenvalue_moduli(blurred(TURNED, arb(1) / 2**40))
+    assert all(
+        value.value.rad() < 1e-9 and value.value.contains(m) for value, m in zip(moduli.flat, (3, 2, 1), strict=True)
+    )
+
+
+def test_ranks_of_blurred_matrices_of_either_shape():
+    """Certain where the smaller Gram matrix is regular, or the smallest singular value away from zero."""
+    with BALL.working():
+        for W in (TALL, TALL.T, TALL[:2]):
+            assert to_float(spectrum.rank(blurred(W, arb(1) / 1024)).item()) == 2
+            with pytest.raises(Undecided, match="not known"):
+                spectrum.rank(blurred(W, 8))
+        assert to_float(spectrum.rank(BALL.array(TALL)).item()) == 2
+
+
+def test_terms_are_noted():
+    with TERMS.working(), noting() as notes:
+        assert spectrum.rank(TERMS.array(STOCHASTIC)).item().exact == 1
+        assert [v.exact for v in spectrum.eigenvalue_moduli(TERMS.array(JORDAN)).flat] == [2, 2, 2]
+        assert spectrum.determinant(TERMS.array(TURNED)).item().exact == -6
+    assert any(note.kind == ZERO for note in notes)
+    assert spectrum.determinant(RATIONAL.array(TURNED)).item().value == -6
