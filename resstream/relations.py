@@ -20,7 +20,7 @@ from resstream.arithmetic import (
     Array,
     BallEntry,
     Entry,
-    Exact,
+    Literal,
     NoValue,
     NumberSystem,
     RationalEntry,
@@ -276,7 +276,7 @@ NEGATED = {"<=": ">", "<": ">=", ">=": "<", ">": "<=", "==": "!=", "!=": "=="}
 
 
 def _float_side(side: Any, count: int) -> Array:
-    if isinstance(side, Exact):
+    if isinstance(side, Literal):
         side = to_float(side)
     if not isinstance(side, (int, float, Fraction, np.ndarray, np.number, np.bool_)):
         raise ClaimFault(f"a side of a relation is a {type(side).__name__}, expected an array or a number")

@@ -35,7 +35,7 @@ from resstream.arithmetic import symbols
 from resstream.arithmetic.balls import Ball, BallEntry
 from resstream.arithmetic.duals import DualEntry
 from resstream.arithmetic.entries import Entry, NoValue, place
-from resstream.arithmetic.literals import Exact, exact, to_fmpq, to_fraction
+from resstream.arithmetic.literals import Exact, Irrational, Literal, e, exact, pi, to_fmpq, to_fraction
 from resstream.arithmetic.rationals import RATIONAL, RationalEntry, one_entry
 from resstream.arithmetic.symbols import SYMBOLIC, SymbolicEntry, is_expression
 from resstream.errors import DomainError, ForeignNumber, ShapeError
@@ -99,7 +99,7 @@ def is_screening() -> bool:
 def to_float(value: Any) -> float:
     """The float nearest to a number of any kind (rationals are rounded once, balls give their middle)."""
     value = value.value if isinstance(value, (RationalEntry, BallEntry)) else value
-    value = value.value if isinstance(value, Exact) else value
+    value = value.value if isinstance(value, Exact) else value.nearest if isinstance(value, Irrational) else value
     return int(value.p) / int(value.q) if isinstance(value, fmpq) else float(value)
 
 
@@ -129,7 +129,7 @@ def leading(like: Any) -> Entry | None:
     return None
 
 
-def constant(value: int | Fraction | fmpq, like: Any) -> Any:
+def constant(value: int | Fraction | fmpq | Literal, like: Any) -> Any:
     """The exact number `value` as one entry of the number system of the array (or entry) `like`."""
     if isinstance(like, Entry) or (isinstance(like, np.ndarray) and like.dtype == object):
         first = leading(like)
@@ -214,6 +214,27 @@ def sqrt(x: Array) -> Array:
     return np.sqrt(x) if _is_float(x) else _map(lambda entry: as_entry(entry).square_root(), x)
 
 
+def root(x: Array, degree: int) -> Array:
+    """The root of a whole degree of at least 1 of every entry, all of which are nonnegative.
+
+    A rational whose root is not rational raises NotExact, a degree that is none DomainError.
+
+    >>> root(np.array([[8.0, 0.0]]), 3)
+    array([[2., 0.]])
+    """
+    if not isinstance(degree, (int, np.integer)) or isinstance(degree, bool) or degree < 1:
+        raise DomainError(f"degree: expected a whole number of at least 1, got {degree!r:.40}")
+    degree = int(degree)
+    if degree <= 2:
+        return x if degree == 1 else sqrt(x)
+    if not _is_float(x):
+        return _map(lambda entry: as_entry(entry).root(degree), x)
+    with np.errstate(all="ignore"):
+        near = np.power(x, 1 / degree)  # off by what 1/degree is: a step of Newton's mends that
+        step = (near - x / near ** (degree - 1)) / degree
+    return np.where((near != 0) & np.isfinite(step), near - step, near)
+
+
 def square(x: Array) -> Array:
     """Square of every entry."""
     return x * x
@@ -247,7 +268,8 @@ def relu(x: Array) -> Array:
 
 
 def maximum(x: Array, y: Array) -> Array:
-    """The larger of two arrays, entry by entry (broadcast)."""
+    """The larger of two arrays, entry by entry (broadcast); one of them may be a literal, such as exact(1, 2) or pi."""
+    x, y = _beside(x, y), _beside(y, x)
     if _is_float(x) and _is_float(y):
         return (
             np.where(np.real(x) >= np.real(y), x, y) if np.iscomplexobj(x) or np.iscomplexobj(y) else np.maximum(x, y)
@@ -255,8 +277,13 @@ def maximum(x: Array, y: Array) -> Array:
     return _map(_larger, x, y)
 
 
+def _beside(x: Any, other: Any) -> Any:
+    """An operand; a literal as an array of the system of the other one."""
+    return zeros((1,), other) + x if isinstance(x, (Literal, Fraction)) and isinstance(other, np.ndarray) else x
+
+
 def minimum(x: Array, y: Array) -> Array:
-    """The smaller of two arrays, entry by entry (broadcast)."""
+    """The smaller of two arrays, entry by entry (broadcast); one of them may be a literal."""
     return -maximum(-x, -y)
 
 
@@ -281,11 +308,10 @@ def where(condition: Array, x: Any, y: Any) -> Array:
         raise ForeignNumber(f"condition: expected booleans, such as of a comparison, got dtype {condition.dtype}")
     like = x if isinstance(x, np.ndarray) else y if isinstance(y, np.ndarray) else None
     if like is None:  # numbers alone: whole ones stay numbers, which every system reads
-        exact_ones = [z for z in (x, y) if isinstance(z, (Exact, Fraction))]
+        exact_ones = [z for z in (x, y) if isinstance(z, (Literal, Fraction))]
         like = np.zeros(1) if is_screening() or not exact_ones else RATIONAL.array([0])
     if _is_float(like):
-        x, y = (z.value if isinstance(z, Exact) else z for z in (x, y))
-        return np.where(condition, *(float(z) if isinstance(z, (int, Fraction)) else z for z in (x, y)))
+        return np.where(condition, *(to_float(z) if isinstance(z, (int, Fraction, Literal)) else z for z in (x, y)))
     x, y = (z if isinstance(z, np.ndarray) else one_entry(as_entry(z, leading(like))) for z in (x, y))
     return np.where(condition, x, y)
 
@@ -446,6 +472,8 @@ __all__ = [
     "DualEntry",
     "Entry",
     "Exact",
+    "Irrational",
+    "Literal",
     "NoValue",
     "NumberSystem",
     "RationalEntry",
@@ -458,6 +486,7 @@ __all__ = [
     "cos",
     "derivative",
     "descending",
+    "e",
     "erf",
     "exact",
     "exp",
@@ -476,8 +505,10 @@ __all__ = [
     "one_entry",
     "ones",
     "peak",
+    "pi",
     "power",
     "relu",
+    "root",
     "sin",
     "smallest_entry",
     "sqrt",

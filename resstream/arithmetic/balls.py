@@ -100,6 +100,17 @@ class BallEntry(Entry):
             return BallEntry(arb(0).union(value.upper().sqrt()), True)
         return NoValue("square root of a number that may be negative", False)
 
+    def root(self, degree: int) -> Entry:
+        value = self.value
+        if value < 0:
+            return NoValue(f"root of the negative number {value.str(6, radius=False)}", True)
+        if value > 0:
+            return BallEntry(value.root(degree), True)
+        if value.lower() < 0 and not self.nonnegative:
+            return NoValue("root of a number that may be negative", False)
+        top = value.upper()
+        return BallEntry(arb(0).union(top.root(degree)) if top > 0 else arb(0), True)
+
     def _finite(self, value: arb, nonnegative: bool = False) -> Entry:
         """The entry of a value, unless the enclosure is the whole line."""
         return BallEntry(value, nonnegative) if value.is_finite() else NoValue("overflow", False, unbounded=True)

@@ -98,6 +98,10 @@ class DualEntry(Entry):
         root = self.value.square_root()
         return self._with(root, self.slope / (2 * root))
 
+    def root(self, degree: int) -> Entry:
+        root = self.value.root(degree)
+        return self._with(root, self.slope / (degree * root ** (degree - 1)))
+
     def exponential(self) -> Entry:
         grown = self.value.exponential()
         return self._with(grown, grown * self.slope)

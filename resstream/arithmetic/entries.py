@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 from flint import fmpq, fmpz
 
-from resstream.arithmetic.literals import Exact, to_fmpq
+from resstream.arithmetic.literals import Exact, Irrational, to_fmpq
 from resstream.errors import ForeignNumber, Unbounded, Undecided, Undefined
 
 _PACKAGE = Path(__file__).parent.parent
@@ -116,6 +116,10 @@ class Entry:
     def square_root(self) -> Entry:
         raise NotImplementedError
 
+    def root(self, degree: int) -> Entry:
+        """The root of a degree above 2 of a nonnegative number."""
+        raise NotImplementedError
+
     def exponential(self) -> Entry:
         raise NotImplementedError
 
@@ -164,6 +168,8 @@ class Entry:
             return other
         if isinstance(other, (int, np.integer, np.bool_, fmpq, fmpz, Fraction, Exact)):
             return self.of(to_fmpq(other))
+        if isinstance(other, Irrational):
+            return other.of_system(self)
         if isinstance(other, np.ndarray):
             return NotImplemented
         if isinstance(other, Entry):
@@ -387,7 +393,7 @@ class NoValue(Entry):
     def _swallow_other(self, other: Any) -> Entry:
         return self
 
-    plus = times = over = minus = larger = _swallow_other
+    plus = times = over = minus = larger = root = _swallow_other
     negative = size = square_root = exponential = logarithm = cosine = sine = hyperbolic_tangent = _swallow
     error_function = pi = _swallow
 

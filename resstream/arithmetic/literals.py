@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 import re
 from collections.abc import Callable
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 from flint import fmpq, fmpz
 
-from resstream.errors import DomainError
+from resstream.errors import DomainError, NotExact
 
 DIGITS = 2000
 """Of a number written as text, with its exponent written out."""
@@ -47,6 +48,8 @@ def to_fmpq(value: Any) -> fmpq:
         return fmpq(int(value))
     if isinstance(value, Exact):
         value = value.value
+    if isinstance(value, Irrational):
+        raise NotExact(f"{value} is not rational")
     if isinstance(value, str):
         value = read_number(value)
     if isinstance(value, Fraction):
@@ -65,62 +68,45 @@ def to_fraction(value: Any) -> Fraction:
     return Fraction(int(value.p), int(value.q))
 
 
-class Exact:
-    """An exact rational literal, read into the number system of whatever it meets: `exact(99, 100) * x`.
-
-    A Python `0.99` is a dyadic number beside 99/100, and a `Fraction` turns a float array into objects; this does
-    neither.
-    """
+class Literal:
+    """A number as a claim writes it, read into the number system of whatever it meets."""
 
     __array_ufunc__ = None  # so that `array * exact(1, 2)` comes here and not to NumPy's object loop
     __hash__ = None  # type: ignore[assignment]
 
-    def __init__(self, value: Fraction) -> None:
-        self.value = value
-
-    def __repr__(self) -> str:
-        return f"exact({self.value.numerator}, {self.value.denominator})"
-
-    def _meet(self, other: Any, operation: Callable[[Any, Any], Any]) -> Any:
-        if isinstance(other, (Exact, int, Fraction)):
-            value = operation(self.value, Fraction(other.value if isinstance(other, Exact) else other))
-            return Exact(value) if isinstance(value, Fraction) else value
+    def _meet(self, other: Any, operation: Callable[[Any, Any], Any], turned: bool = False) -> Any:
+        """The operation on this number and another operand of whatever kind, or on these in the other order."""
         from resstream.arithmetic import constant  # the number systems know of literals, not the other way round
 
-        return operation(constant(self.value, like=other), other)
+        own = constant(self, like=other)
+        return operation(other, own) if turned else operation(own, other)
 
     def __add__(self, other: Any) -> Any:
         return self._meet(other, operator.add)
 
     def __radd__(self, other: Any) -> Any:
-        return self._meet(other, lambda a, b: b + a)
+        return self._meet(other, operator.add, turned=True)
 
     def __sub__(self, other: Any) -> Any:
         return self._meet(other, operator.sub)
 
     def __rsub__(self, other: Any) -> Any:
-        return self._meet(other, lambda a, b: b - a)
+        return self._meet(other, operator.sub, turned=True)
 
     def __mul__(self, other: Any) -> Any:
         return self._meet(other, operator.mul)
 
     def __rmul__(self, other: Any) -> Any:
-        return self._meet(other, lambda a, b: b * a)
+        return self._meet(other, operator.mul, turned=True)
 
     def __truediv__(self, other: Any) -> Any:
         return self._meet(other, operator.truediv)
 
     def __rtruediv__(self, other: Any) -> Any:
-        return self._meet(other, lambda a, b: b / a)
+        return self._meet(other, operator.truediv, turned=True)
 
-    def __pow__(self, power: int) -> Exact:
-        return Exact(self.value**power)
-
-    def __neg__(self) -> Exact:
-        return Exact(-self.value)
-
-    def __abs__(self) -> Exact:
-        return Exact(abs(self.value))
+    def __pos__(self) -> Any:
+        return self
 
     def __lt__(self, other: Any) -> Any:
         return self._meet(other, operator.lt)
@@ -139,6 +125,91 @@ class Exact:
 
     def __ne__(self, other: Any) -> Any:
         return self._meet(other, operator.ne)
+
+
+class Exact(Literal):
+    """An exact rational literal: `exact(99, 100) * x`.
+
+    A Python `0.99` is a dyadic number beside 99/100, and a `Fraction` turns a float array into objects; this does
+    neither.
+    """
+
+    def __init__(self, value: Fraction) -> None:
+        self.value = value
+
+    def __repr__(self) -> str:
+        return f"exact({self.value.numerator}, {self.value.denominator})"
+
+    def _meet(self, other: Any, operation: Callable[[Any, Any], Any], turned: bool = False) -> Any:
+        if not isinstance(other, (Exact, int, Fraction)):
+            return super()._meet(other, operation, turned)
+        known = Fraction(other.value if isinstance(other, Exact) else other)
+        value = operation(known, self.value) if turned else operation(self.value, known)
+        return Exact(value) if isinstance(value, Fraction) else value
+
+    def __pow__(self, power: int) -> Exact:
+        return Exact(self.value**power)
+
+    def __neg__(self) -> Exact:
+        return Exact(-self.value)
+
+    def __abs__(self) -> Exact:
+        return Exact(abs(self.value))
+
+
+class Irrational(Literal):
+    """A literal of a number such as pi or pi/4, which is no fraction by its form.
+
+    nearest is a float64 near it, of_system gives its entry in the number system of a given entry.
+    """
+
+    def __init__(self, text: str, nearest: float, of_system: Callable[[Any], Any]) -> None:
+        self.text = text
+        self.nearest = nearest
+        self.of_system = of_system
+
+    def __repr__(self) -> str:
+        return self.text
+
+    def _meet(self, other: Any, operation: Callable[[Any, Any], Any], turned: bool = False) -> Any:
+        if not isinstance(other, (Literal, int, Fraction)):
+            return super()._meet(other, operation, turned)
+        other = other if isinstance(other, Irrational) else _as_irrational(other)
+        first, second = (other, self) if turned else (self, other)
+        if operation not in _SIGNS:  # a comparison
+            from resstream.arithmetic import Ball
+
+            with (system := Ball(COMPARED)).working():
+                (zero,) = system.array([0])
+                return operation(first.of_system(zero), second.of_system(zero))
+        return Irrational(
+            f"({first} {_SIGNS[operation]} {second})",
+            operation(first.nearest, second.nearest),
+            lambda like: operation(first.of_system(like), second.of_system(like)),
+        )
+
+    def __pow__(self, power: int) -> Irrational:
+        return Irrational(f"{self}**{power}", self.nearest**power, lambda like: self.of_system(like) ** power)
+
+    def __neg__(self) -> Irrational:
+        return Irrational(f"(-{self})", -self.nearest, lambda like: -self.of_system(like))
+
+    def __abs__(self) -> Irrational:
+        return Irrational(f"abs({self})", abs(self.nearest), lambda like: abs(self.of_system(like)))
+
+
+def _as_irrational(number: Exact | int | Fraction) -> Irrational:
+    value = Fraction(number.value if isinstance(number, Exact) else number)
+    return Irrational(str(value), float(value), lambda like: like.of(to_fmpq(value)))
+
+
+COMPARED = 1024
+"""Bits at which literals are compared with each other; Undecided where these do not tell."""
+
+_SIGNS = {operator.add: "+", operator.sub: "-", operator.mul: "*", operator.truediv: "/"}
+
+pi = Irrational("pi", math.pi, lambda like: like.pi())
+e = Irrational("e", math.e, lambda like: like.of(fmpq(1)).exponential())
 
 
 def exact(numerator: int | str | Fraction, denominator: int = 1) -> Exact:

@@ -82,6 +82,14 @@ class RationalEntry(Entry):
             raise NotExact(f"the square root of {self.value} is not rational")
         return RationalEntry(fmpq(root, other))
 
+    def root(self, degree: int) -> Entry:
+        if self.value < 0:
+            return NoValue(f"root of the negative number {self.value}", True)
+        found = exact_root(self.value, degree)
+        if found is None:
+            raise NotExact(f"the root of degree {degree} of {self.value} is not rational")
+        return RationalEntry(found)
+
     def _known(self, name: str, at: int, value: int) -> Entry:
         """A transcendental function: rational at one rational number alone."""
         if self.value == at:
@@ -110,6 +118,12 @@ class RationalEntry(Entry):
 
     def pi(self) -> Entry:
         raise NotExact("pi is not rational")
+
+
+def exact_root(value: fmpq, degree: int) -> fmpq | None:
+    """The root of a nonnegative rational number where that is rational."""
+    found = fmpq(value.p.root(degree), value.q.root(degree))
+    return found if found**degree == value else None
 
 
 _WHOLE = {value: RationalEntry(fmpq(value)) for value in range(-16, 17)}

@@ -19,6 +19,7 @@ from flint import fmpq
 from resstream.arithmetic.entries import Entry, NoValue, place
 from resstream.arithmetic.literals import to_fmpq
 from resstream.arithmetic.obligations import NONNEGATIVE, NONZERO, note
+from resstream.arithmetic.rationals import exact_root
 from resstream.arithmetic.unknowns import Case, Unknowns
 from resstream.errors import NotExpressible
 
@@ -318,6 +319,24 @@ class SolverEntry(Entry):
         self.formula.conditions += [
             Condition(root.polynomial, ">="),
             Condition(root.polynomial * root.polynomial - self.polynomial, "=="),
+        ]
+        return root
+
+    def root(self, degree: int) -> Entry:
+        value = self.polynomial.known()
+        if value is not None and value < 0:
+            return NoValue(f"root of {value}", True)
+        exact = None if value is None else exact_root(value, degree)
+        if exact is not None:
+            return self.of(exact)
+        note(self, NONNEGATIVE, f"radicand in {place()}", len(self.formula.conditions))
+        root = self._fresh(self.polynomial)
+        power = root.polynomial
+        for _ in range(degree - 1):
+            power = power * root.polynomial
+        self.formula.conditions += [
+            Condition(root.polynomial, ">="),
+            Condition(power - self.polynomial, "=="),
         ]
         return root
 

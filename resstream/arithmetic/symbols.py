@@ -129,6 +129,13 @@ class SymbolicEntry(Entry):
             note(self, NONNEGATIVE, f"radicand in {place()}")
         return SymbolicEntry(sympy().sqrt(self.value))
 
+    def root(self, degree: int) -> Entry:
+        if _sign(self.value) == -1:
+            return NoValue(f"root of {self.value}", True)
+        if not self.value.is_Rational:
+            note(self, NONNEGATIVE, f"radicand in {place()}")
+        return SymbolicEntry(sympy().root(self.value, degree))
+
     def exponential(self) -> Entry:
         return self._applied("exp")
 
@@ -217,7 +224,9 @@ class Symbolic:
 
     def array(self, values: Any) -> np.ndarray[Any, Any]:
         """Expressions stay as they are; numbers become exact ones."""
-        out = np.frompyfunc(lambda value: SymbolicEntry(to_expression(value)), 1, 1)(np.asarray(values, dtype=object))
+        with np.errstate(all="ignore"):  # as FLINT may leave flags of the processor set
+            made = np.frompyfunc(lambda value: SymbolicEntry(to_expression(value)), 1, 1)
+            out = made(np.asarray(values, dtype=object))
         return out if isinstance(out, np.ndarray) else one_entry(out)
 
     @contextmanager

@@ -19,7 +19,7 @@ from flint import arb, ctx, fmpq
 
 from resstream.arithmetic.entries import Entry, NoValue, place
 from resstream.arithmetic.obligations import NONNEGATIVE, NONZERO, POSITIVE, ZERO, note
-from resstream.arithmetic.rationals import exact_value, one_entry
+from resstream.arithmetic.rationals import exact_root, exact_value, one_entry
 
 NUMBER, VARIABLE = "number", "variable"
 BRANCH = "branch"
@@ -125,6 +125,23 @@ class TermEntry(Entry):
         if self.operation != NUMBER:
             note(self, NONNEGATIVE, f"radicand in {place()}")
         return _node("sqrt", (self,), exact, lambda: _ball(self).sqrt())
+
+    def root(self, degree: int) -> Entry:
+        """By square roots, exponentials and logarithms, which every form has words for."""
+        if degree % 2 == 0:
+            half = self.square_root()
+            return half if degree == 2 else half.root(degree // 2)
+        if self.exact is not None and self.exact >= 0:
+            found = exact_root(self.exact, degree)
+            if found is not None:  # a number whose power is this one
+                power = number(found)
+                for _ in range(degree - 1):
+                    power = power * number(found)
+                if self.operation != NUMBER:
+                    note(self.minus(power), ZERO, f"root of degree {degree} in {place()}")
+                return number(found)
+        logarithm = self.logarithm()
+        return logarithm if isinstance(logarithm, NoValue) else logarithm.over(number(fmpq(degree))).exponential()
 
     def _function(self, name: str) -> Entry:
         at, value = _FUNCTIONS[name]

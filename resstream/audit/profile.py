@@ -281,7 +281,7 @@ def _sample(claim: Claim, index: int, quantities: Quantities, batches: Sequence[
                 continue
         found |= {f" size {name}": np.array(float(size)) for name, size in raw.sizes.items()}
         found = {
-            name: np.asarray(arithmetic.to_float(v) if isinstance(v, arithmetic.Exact) else v, dtype=float)
+            name: np.asarray(arithmetic.to_float(v) if isinstance(v, arithmetic.Literal) else v, dtype=float)
             for name, v in found.items()
         }
         if any(found[side].size not in (1, raw.count) for side in (" lhs", " rhs")):

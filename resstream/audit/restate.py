@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from resstream.arithmetic import FLOAT64, Exact, absolute, constant
+from resstream.arithmetic import FLOAT64, Exact, Literal, absolute, constant
 from resstream.claim import Batch, Claim, Comparison, Relation, at_most, equal, every, less_than
 from resstream.errors import ArithmeticLimit, DomainError
 from resstream.falsify import engines
@@ -50,10 +50,10 @@ def only(claim: Claim, index: int) -> Claim:
 
 def _parts(lhs: Any, rhs: Any) -> tuple[Any, Any]:
     """Both sides as arrays or numbers that can be computed with."""
-    if isinstance(lhs, Exact):
-        lhs = constant(lhs.value, rhs)
-    if isinstance(rhs, Exact):
-        rhs = constant(rhs.value, lhs)
+    if isinstance(lhs, Literal):
+        lhs = constant(lhs, rhs)
+    if isinstance(rhs, Literal):
+        rhs = constant(rhs, lhs)
     return lhs, rhs
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from flint import arb
 
-from resstream.arithmetic import FLOAT64, Ball, BallEntry, Exact, to_float
+from resstream.arithmetic import FLOAT64, Ball, BallEntry, Literal, to_float
 from resstream.claim import Claim, Comparison, Instance
 from resstream.falsify import engines
 from resstream.falsify.search import NEAR
@@ -118,6 +118,6 @@ def _distances(claim: Claim, raw: Instance) -> Iterator[float]:
 
 
 def _floats(relation: Comparison) -> Iterator[tuple[float, float]]:
-    sides = (to_float(side) if isinstance(side, Exact) else side for side in (relation.lhs, relation.rhs))
+    sides = (to_float(side) if isinstance(side, Literal) else side for side in (relation.lhs, relation.rhs))
     lhs, rhs = np.broadcast_arrays(*(np.asarray(side, dtype=float) for side in sides))
     yield from zip(lhs.flat, rhs.flat, strict=True)

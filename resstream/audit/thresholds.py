@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from resstream.arithmetic import FLOAT64, Array, Ball, BallEntry, Exact, minimum, to_float
+from resstream.arithmetic import FLOAT64, Array, Ball, BallEntry, Exact, Literal, minimum, to_float
 from resstream.audit import forms
 from resstream.audit.ascent import ENTRIES, WALL, ascend
 from resstream.audit.attack import Attack, certified, scores
@@ -155,9 +155,9 @@ def _one(hypothesis: Hypothesis) -> Callable[[Mapping[str, Any]], Any]:
 
     def value(objects: Mapping[str, Any]) -> Any:
         left, _, right = next(iter(hypothesis(**{name: objects[name] for name in names}))).stated
-        if isinstance(right, (int, Exact)):
+        if isinstance(right, (int, Literal)):
             return left
-        if isinstance(left, (int, Exact)):
+        if isinstance(left, (int, Literal)):
             return right
         return left / right
 
@@ -225,7 +225,7 @@ def ends(
 def _value_of(claim: Claim, quantity: Quantity, raw: Batch) -> Array:
     with FLOAT64.working():
         value = quantity.function(claim.build(raw))
-        value = to_float(value) if isinstance(value, Exact) else value
+        value = to_float(value) if isinstance(value, Literal) else value
         return np.broadcast_to(np.asarray(value, dtype=float).reshape(-1), (raw.count,))
 
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from resstream import arithmetic, reference
-from resstream.arithmetic import Exact, power
+from resstream.arithmetic import Exact, Literal, power
 from resstream.claim import Claim
 from resstream.errors import ClaimError
 
@@ -36,24 +36,46 @@ LARGEST_BITS = 4096
 """Of an exact number inside an expression."""
 
 _REFERENCE = (
+    "Lp",
+    "affine_rank",
+    "ascending",
     "attention",
     "attention_scores",
     "attention_weights",
+    "birkhoff_coefficient",
     "centre",
     "composition_score",
+    "condition_number",
+    "cosine_similarity",
+    "determinant",
     "diameter",
+    "dispersion",
     "dobrushin",
     "dobrushin_overlap",
+    "eigenvalue_moduli",
+    "entropy",
     "frobenius_norm",
+    "gelu",
+    "gelu_tanh",
+    "gram",
+    "hellinger",
+    "hilbert_metric",
     "identity_path_product",
+    "kl_divergence",
     "largest_row_norm",
     "layer_norm",
     "layer_norm_jacobian",
+    "log_softmax",
     "logit_lens",
+    "logsumexp",
+    "mean_pairwise_distance",
+    "one_hot_argmax",
     "operator_norm",
     "ov_circuit",
     "pairwise_distances",
+    "pseudo_inverse",
     "qk_circuit",
+    "rank",
     "relative_spread",
     "rms_norm",
     "rms_norm_jacobian",
@@ -61,9 +83,19 @@ _REFERENCE = (
     "rotary_inverse",
     "row_norms",
     "row_range",
+    "schatten_norm",
+    "sigmoid",
+    "silu",
+    "singular_values",
+    "smallest_singular_value",
     "softmax",
+    "softplus",
     "spectral_norm",
+    "spectral_radius",
     "subset_sum",
+    "top_k",
+    "total_variation",
+    "trace",
 )
 _ARITHMETIC = (
     "absolute",
@@ -71,6 +103,7 @@ _ARITHMETIC = (
     "amin",
     "cos",
     "descending",
+    "erf",
     "exp",
     "largest_entry",
     "log",
@@ -78,6 +111,7 @@ _ARITHMETIC = (
     "mean",
     "minimum",
     "relu",
+    "root",
     "sin",
     "smallest_entry",
     "sqrt",
@@ -108,7 +142,13 @@ FUNCTIONS: Mapping[str, Callable[..., Any]] = {
 }
 """What an expression may call."""
 
-CONSTANTS: Mapping[str, Any] = {"L1": reference.L1, "L2": reference.L2, "LINF": reference.LINF}
+CONSTANTS: Mapping[str, Any] = {
+    "L1": reference.L1,
+    "L2": reference.L2,
+    "LINF": reference.LINF,
+    "e": arithmetic.e,
+    "pi": arithmetic.pi,
+}
 """What an expression may name besides the claim's variables."""
 
 
@@ -163,7 +203,7 @@ def side(text: str, names: tuple[str, ...], what: str) -> Callable[..., Any]:
 
     def evaluate(**scope: Any) -> Any:
         value = compiled(scope)
-        if not isinstance(value, (np.ndarray, int, Exact)):
+        if not isinstance(value, (np.ndarray, int, Literal)):
             raise ExpressionError(what, stripped, tree, f"expected a number or an array, got {type(value).__name__}")
         return value
 
@@ -314,7 +354,8 @@ class _Compiler:
 def _quotient(left: Any, right: Any) -> Any:
     if isinstance(left, int) and isinstance(right, (int, Exact)):
         left = Exact(Fraction(left))
-    if isinstance(left, Exact) and (right == 0 or (isinstance(right, Exact) and right.value == 0)):
+    divisor = right.value if isinstance(right, Exact) else right
+    if isinstance(left, Literal) and isinstance(divisor, (int, Fraction)) and divisor == 0:
         raise TypeError("division by zero")
     return left / right
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from resstream.arithmetic import FLOAT64, Array, Exact
+from resstream.arithmetic import FLOAT64, Array, Literal, to_float
 from resstream.claim import Claim
 from resstream.errors import ResstreamError
 from resstream.observe.bind import Binding, NotApplicable, Site
@@ -233,7 +233,7 @@ def _sides(relation: Comparison, count: int) -> tuple[Array, Array]:
 
 
 def _floats(side: Any) -> Array:
-    return np.asarray(float(side.value) if isinstance(side, Exact) else side, dtype=np.float64)
+    return np.asarray(to_float(side) if isinstance(side, Literal) else side, dtype=np.float64)
 
 
 def _ratio(lhs: Array, rhs: Array) -> Array:

@@ -9,7 +9,21 @@ from types import MappingProxyType
 
 import numpy as np
 
-from resstream.arithmetic import Array, erf, exact, exp, ones, relu, sqrt, tanh
+from resstream.arithmetic import (
+    Array,
+    erf,
+    exact,
+    exp,
+    frozen,
+    is_expression,
+    leading,
+    log,
+    ones,
+    relu,
+    sqrt,
+    tanh,
+    zeros,
+)
 from resstream.reference.checks import in_range, require_matrix
 
 _TWO_OVER_PI = exact(2 / Fraction(math.pi))  # with pi's float64, as implementations take it
@@ -52,6 +66,33 @@ def silu(x: Array) -> Array:
     x = require_matrix("x", x)
     with np.errstate(over="ignore"):  # far below zero the weight of x is rightly 0
         return x / (1 + exp(-x))
+
+
+@in_range
+def sigmoid(x: Array) -> Array:
+    """The logistic function, 1/(1 + exp(-x)), entry by entry: any shape, kept, in (0, 1).
+
+    >>> sigmoid(np.array([[0.0, 1000.0]]))
+    array([[0.5, 1. ]])
+    """
+    x = require_matrix("x", x)
+    with np.errstate(over="ignore"):  # far below zero it is rightly 0
+        return 1 / (1 + exp(-x))
+
+
+@in_range
+def softplus(x: Array) -> Array:
+    """log(1 + exp(x)), entry by entry: any shape, kept, above 0. Source: Dugas and others (2001).
+
+    >>> softplus(np.array([[0.0, 1000.0]]))
+    array([[6.93147181e-01, 1.00000000e+03]])
+    """
+    x = require_matrix("x", x)
+    if x.dtype == np.float64:
+        return np.logaddexp(0, x)
+    symbolic = x.dtype == object and is_expression(leading(x))
+    shift = zeros((1, 1), x) if symbolic else relu(frozen(x))  # as `peak` of x and 0
+    return shift + log(exp(-shift) + exp(x - shift))
 
 
 ACTIVATIONS: Mapping[str, Callable[[Array], Array]] = MappingProxyType(

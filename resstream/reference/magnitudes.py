@@ -36,7 +36,7 @@ def root_of_squares(squares_of: Callable[[Array], Array], x: Array, axes: int, e
     roots = np.sqrt(np.where(extreme, 0, squares))
     places = extreme.reshape(extreme.shape[:-axes])
     whole = np.broadcast_to(x, (*places.shape, *x.shape[-axes:]))
-    part, exponents = _scaled(whole[places], axes)
+    part, exponents = scaled(whole[places], axes)
     again = np.ldexp(np.sqrt(squares_of(part)), exponents)
     roots[places] = np.hypot(again, np.broadcast_to(np.sqrt(epsilon), squares.shape)[places])
     return roots
@@ -52,10 +52,10 @@ def near_one(x: Array, axes: int) -> Array:
     largest = np.abs(x).max(axis=tuple(range(-axes, 0)), keepdims=True)
     if ((largest < LARGE) & ((largest > 1 / LARGE) | (largest == 0))).all():
         return x
-    return _scaled(x, axes)[0]
+    return scaled(x, axes)[0]
 
 
-def _scaled(x: Array, axes: int) -> tuple[Array, Array]:
+def scaled(x: Array, axes: int) -> tuple[Array, Array]:
     """x over a power of two that leaves its largest entry in [1/2, 1), and the exponents; zeros and NaN stay."""
     largest = np.abs(x).max(axis=tuple(range(-axes, 0)), keepdims=True)
     _, exponents = np.frexp(np.where(np.isfinite(largest), largest, 1))

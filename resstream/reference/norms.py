@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
+from fractions import Fraction
 from types import FunctionType
 from typing import Any
 
@@ -13,10 +15,16 @@ from resstream.arithmetic import (
     Array,
     Ball,
     BallEntry,
+    DualEntry,
+    Exact,
     NoValue,
     RationalEntry,
+    SymbolicEntry,
     absolute,
     amax,
+    ones,
+    power,
+    root,
     sqrt,
     square,
     total,
@@ -33,14 +41,21 @@ from resstream.reference.checks import (
     require_rows,
     require_square,
 )
-from resstream.reference.magnitudes import root_of_squares
+from resstream.reference.magnitudes import root_of_squares, scaled
 
 KINDS = ("l1", "l2", "linf")
+_KIND = re.compile(r"l[1-9]\d*(/[1-9]\d*)?")
+
+LARGEST_EXPONENT = 100
+"""Of an lp norm: its p has no larger numerator or denominator."""
+
+MOST_SIGNS = 12
+"""An operator norm that is a maximum over all rows of signs takes rows of this length."""
 
 
 @dataclass(frozen=True, eq=False)
 class Norm:
-    """A norm of row vectors: ||x|| is the l1, l2 or linf norm of x @ basis.
+    """A norm of row vectors: ||x|| is the l1, l2, linf or another lp norm ("l3", "l3/2", see `Lp`) of x @ basis.
 
     Shapes: basis (..., d, d) and inverse (..., d, d) with basis @ inverse = I, both None for no change of basis. The
     inverse may be given as a function that makes it: only operator norms ask for it.
@@ -51,8 +66,8 @@ class Norm:
     inverse: Any = field(default_factory=lambda: None)
 
     def __post_init__(self) -> None:
-        if not isinstance(self.kind, str) or self.kind not in KINDS:
-            raise DomainError(f"kind: expected one of {', '.join(KINDS)}, got {str(self.kind)[:40]!r}")
+        if not isinstance(self.kind, str) or (self.kind not in KINDS and not _is_lp(self.kind)):
+            raise DomainError(f"kind: expected one of {', '.join(KINDS)}, or such as l3/2, got {str(self.kind)[:40]!r}")
         if (self.basis is None) != (self.inverse is None):
             raise ShapeError("basis, inverse: expected both or neither")
         if self.basis is not None:
@@ -76,8 +91,41 @@ class Norm:
         object.__setattr__(self, "inverse", inverse)
         return inverse
 
+    @property
+    def exponent(self) -> Fraction | None:
+        """The p of an lp norm; None for linf."""
+        return None if self.kind == "linf" else Fraction(self.kind[1:])
+
+    @property
+    def dual_kind(self) -> str:
+        """The kind of the dual norm: 1/p + 1/q = 1."""
+        p = self.exponent
+        return "l1" if p is None else "linf" if p == 1 else _kind(p / (p - 1))
+
     def __str__(self) -> str:
         return self.kind if self.basis is None else f"{self.kind} after a change of basis"
+
+
+def _is_lp(kind: str) -> bool:
+    return _KIND.fullmatch(kind) is not None and _kind(Fraction(kind[1:])) == kind
+
+
+def _kind(p: Fraction) -> str:
+    if p < 1 or max(p.numerator, p.denominator) > LARGEST_EXPONENT:
+        raise DomainError(f"p: expected a fraction of at least 1 with terms up to {LARGEST_EXPONENT}, got {p}")
+    return f"l{p}"
+
+
+def Lp(p: int | Fraction | Exact) -> Norm:  # noqa: N802 - as L1, L2 and LINF
+    """The norm (sum of |x|^p)^(1/p), p at least 1: a whole number, a fraction or exact(3, 2); others raise DomainError.
+
+    >>> row_norms(np.array([[3.0, 4.0, 5.0]]), Lp(3))
+    array([[6.]])
+    """
+    value = p.value if isinstance(p, Exact) else p
+    if isinstance(value, bool) or not isinstance(value, (int, Fraction)):
+        raise DomainError(f"p: expected a whole number or a fraction, got {value!r:.40}")
+    return Norm(_kind(Fraction(value)))
 
 
 L1 = Norm("l1")
@@ -102,7 +150,20 @@ def row_norms(X: Array, norm: Norm = L2) -> Array:
     X = in_basis(X, norm)
     if norm.kind == "l2":
         return root_of_squares(lambda x: total(square(x)), X, axes=1)
-    return total(absolute(X)) if norm.kind == "l1" else amax(absolute(X))
+    if norm.exponent is None:
+        return amax(absolute(X))
+    return total(absolute(X)) if norm.kind == "l1" else _lengths(absolute(X), norm.exponent)
+
+
+def _lengths(X: Array, p: Fraction) -> Array:
+    """The lp norms of nonnegative rows, 1 < p < infinity: (..., n, d) -> (..., n, 1)."""
+    if X.dtype == object:
+        powers = root(power(X, p.numerator), p.denominator)
+        return root(power(total(powers), p.denominator), p.numerator)
+    if X.dtype != np.float64:
+        return total(X ** float(p)) ** float(1 / p)
+    part, exponents = scaled(X, axes=1)
+    return np.ldexp(total(part ** float(p)) ** float(1 / p), exponents)
 
 
 @in_range
@@ -115,23 +176,54 @@ def largest_row_norm(X: Array, norm: Norm = L2) -> Array:
 
 
 @in_range
-def operator_norm(W: Array, norm: Norm = L2) -> Array:
-    """Operator norm of the map of row vectors x -> x @ W, in and out in `norm`: (..., d, d) -> (..., 1, 1).
+def operator_norm(W: Array, norm: Norm = L2, norm_out: Norm | None = None) -> Array:
+    """Operator norm of the map of row vectors x -> x @ W, sup ||x @ W|| over ||x|| = 1: (..., d, e) -> (..., 1, 1).
 
-    l1: the largest absolute row sum; linf: the largest absolute column sum; l2: the spectral norm. After a change of
-    basis B the map reads y -> y @ (B^-1 W B). W may be (..., d, e) where no basis is given.
+    x is measured in `norm`, x @ W in `norm_out`, by default in the same. From l1 it is the largest norm of a row, to
+    linf the largest dual norm of a column, in l2 the spectral norm; from linf, and to l1, the maximum over all rows of
+    signs, of which there may be 12 (more raise DomainError). Other pairs have no certified value and raise DomainError.
+    After changes of basis B and C the map reads y -> y @ (B^-1 W C); W is square where norm alone has a basis.
     """
     W = require_matrix("W", W)
     require_instance("norm", norm, Norm)
+    outer = norm if norm_out is None else require_instance("norm_out", norm_out, Norm)
     if norm.basis is not None and norm.inverse is not None:
-        require_square("W", W)
-        require_rows("norm.basis", norm.basis, W.shape[-1], of="W has columns")
+        if norm_out is None:
+            require_square("W", W)
+        require_rows("norm.basis", norm.basis, W.shape[-2], of="W has rows")
         require_batch(W=W, basis=norm.basis, inverse=norm.inverse)
-        W = norm.inverse @ W @ norm.basis
-    if norm.kind == "l2":
+        W = norm.inverse @ W
+    if outer.basis is not None:
+        require_rows(
+            "norm.basis" if norm_out is None else "norm_out.basis", outer.basis, W.shape[-1], of="W has columns"
+        )
+        require_batch(W=W, basis=outer.basis)
+        W = W @ outer.basis
+    kinds = norm.kind, outer.kind
+    if kinds == ("l2", "l2"):
         return spectral_norm(W)
-    axis = -1 if norm.kind == "l1" else -2
-    return amax(total(absolute(W), axis), -3 - axis)
+    if norm.kind == "l1":
+        return amax(row_norms(W, Norm(outer.kind)), -2)
+    if outer.kind == "linf":
+        return amax(row_norms(W.mT, Norm(norm.dual_kind)), -2)
+    # The norm of x -> x @ W is that of y -> y @ W^T between the dual norms.
+    turned = outer.kind == "l1" and (norm.kind != "linf" or W.shape[-1] < W.shape[-2])
+    if not turned and norm.kind != "linf":
+        raise DomainError(
+            f"norm, norm_out: no certified value of an operator norm from {norm.kind} to {outer.kind}; "
+            "expected one from l1, to linf, from linf, to l1, or from l2 to l2"
+        )
+    return _largest_over_signs(W.mT, Norm(norm.dual_kind)) if turned else _largest_over_signs(W, Norm(outer.kind))
+
+
+def _largest_over_signs(W: Array, norm: Norm) -> Array:
+    """The largest norm of s @ W of all rows s of signs, up to the sign of the whole: (..., d, e) -> (..., 1, 1)."""
+    size = W.shape[-2]
+    if size > MOST_SIGNS:
+        raise DomainError(f"W: expected at most {MOST_SIGNS} rows of signs to go through, got {size}")
+    numbers = np.arange(2 ** (size - 1))[:, None]
+    signs = ones((1, 1), W) * (1 - 2 * (numbers >> np.arange(size) & 1))
+    return amax(row_norms(signs @ W, norm), -2)
 
 
 @in_range
@@ -173,10 +265,10 @@ def _spectral_norm_of_one(W: Array) -> Any:
         if value is None:
             raise NotExpressible("the spectral norm of a matrix of rank 3 or more")
         return sqrt(value).item()
-    if isinstance(W.flat[0], SolverEntry):
-        if min(W.shape) > 1:
-            raise NotExpressible("spectral norm")
+    if isinstance(W.flat[0], (SolverEntry, SymbolicEntry, DualEntry)) and min(W.shape) == 1:
         return frobenius_norm(W).item()
+    if isinstance(W.flat[0], (SolverEntry, SymbolicEntry)):
+        raise NotExpressible("spectral norm")
     if not all(isinstance(entry, BallEntry) for entry in W.flat):
         raise DomainError("W: the spectral norm takes float, ball or rational entries, and has no derivative here")
     # The midpoints are taken for exact. The largest singular value moves by at most the Frobenius norm of a change.

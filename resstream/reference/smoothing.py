@@ -21,7 +21,9 @@ from resstream.arithmetic import (
 )
 from resstream.errors import DomainError, ShapeError
 from resstream.reference.checks import (
+    certainly,
     in_range,
+    refuse_where,
     require_batch,
     require_matrix,
     require_row_stochastic,
@@ -101,6 +103,54 @@ def pairwise_distances(X: Array, norm: Norm = L2) -> Array:
     """Distance of every pair of rows: (..., n, d) -> (..., n, n), symmetric with a zero diagonal."""
     X = in_basis(X, norm)
     return np.concatenate([row_norms(X - X[..., i : i + 1, :], Norm(norm.kind)) for i in range(X.shape[-2])], axis=-1)
+
+
+@in_range
+def mean_pairwise_distance(X: Array, norm: Norm = L2) -> Array:
+    """Mean distance of two different tokens (rows): (..., n, d) -> (..., 1, 1). One token gives exactly 0."""
+    X = in_basis(X, norm)
+    n = X.shape[-2]
+    if n == 1:
+        return zeros((*X.shape[:-2], 1, 1), like=X)
+    sums = [total(row_norms(_differences(X, [k]), Norm(norm.kind)), -2) for k in range(1, n)]
+    return 2 * total(np.concatenate(sums, axis=-1)) / (n * (n - 1))
+
+
+@in_range
+def dispersion(X: Array) -> Array:
+    """Mean squared Euclidean distance of the tokens (rows) to their mean: (..., n, d) -> (..., 1, 1).
+
+    It is half the mean of the squared distances of all n^2 pairs.
+    """
+    X = require_matrix("X", X)
+    return total_entry(square(X - mean(X, -2))) / X.shape[-2]
+
+
+@in_range
+def gram(X: Array) -> Array:
+    """Gram matrix, the inner product of every pair of rows: (..., n, d) -> (..., n, n), X @ X^T."""
+    X = require_matrix("X", X)
+    return X @ X.mT
+
+
+@in_range
+def cosine_similarity(X: Array, Y: Array | None = None) -> Array:
+    """Cosine of the angle of every row of X and every row of Y: (..., n, d) and (..., m, d) -> (..., n, m), in [-1, 1].
+
+    Y is X by default. A zero row raises DomainError.
+    """
+    X = require_matrix("X", X)
+    Y = X if Y is None else require_width("Y", Y, X.shape[-1], of="X has")
+    require_batch(X=X, Y=Y)
+    lengths = []
+    for name, rows in (("X", X), ("Y", Y)):
+        rows = near_one(rows[..., None, :], axes=2)[..., 0, :]
+        lengths.append((rows, total(square(rows))))
+        if values_matter(rows):
+            zero = certainly(lengths[-1][1], lambda length: length == 0)[..., 0]
+            refuse_where(zero, f"{name}: row {{at}} is zero, so the cosine is not defined")
+    (X, of_X), (Y, of_Y) = lengths
+    return X @ Y.mT / sqrt(of_X @ of_Y.mT)
 
 
 @in_range

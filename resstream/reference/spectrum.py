@@ -1,4 +1,4 @@
-"""Singular values, eigenvalues, rank, determinant and powers of matrices, in floats, in balls and exactly.
+"""Singular values and what is made of them, eigenvalues, rank, determinant, trace, pseudo-inverse, powers of matrices.
 
 The enclosures do not mind multiple or clustered eigenvalues: the midpoints of a ball matrix are an exact rational
 matrix, whose characteristic polynomial has certified roots with multiplicities, and what the radii may add is bounded.
@@ -16,21 +16,29 @@ from resstream.arithmetic import (
     RATIONAL,
     Array,
     BallEntry,
+    DualEntry,
     Entry,
     NoValue,
     RationalEntry,
+    SymbolicEntry,
     descending,
     eye,
     sqrt,
     square,
     total_entry,
+    zeros,
 )
-from resstream.errors import DomainError, NotExact, Undecided
-from resstream.reference.checks import in_range, require_matrix, require_square, require_whole
+from resstream.arithmetic.solver import SolverEntry
+from resstream.errors import DomainError, NotExact, NotExpressible, Undecided
+from resstream.reference.checks import in_range, require_instance, require_matrix, require_square, require_whole
+from resstream.reference.norms import L2, Norm, frobenius_norm, row_norms, spectral_norm
 from resstream.reference.noted import are_terms, determinant_of, exact_values, noted_eigenvalues, noted_rank
 
 RANK_TOLERANCE = 1e-9
 """Singular values of a float matrix below this share of the largest count as zero; exact matrices need none."""
+
+EXPANDED = 5
+"""Rows up to which a determinant of expressions is written out."""
 
 MOST_FACTORS = 100_000
 """Of a matrix power."""
@@ -55,6 +63,31 @@ def singular_values(W: Array) -> Array:
 def smallest_singular_value(W: Array) -> Array:
     """Smallest of the min(d, e) singular values: (..., d, e) -> (..., 1, 1)."""
     return singular_values(W)[..., -1:]
+
+
+@in_range
+def condition_number(W: Array) -> Array:
+    """Largest over smallest of the min(d, e) singular values: (..., d, e) -> (..., 1, 1), at least 1.
+
+    A matrix that is not of full rank has none: floats raise DomainError.
+    """
+    values = singular_values(W)
+    return values[..., :1] / values[..., -1:]
+
+
+@in_range
+def schatten_norm(W: Array, norm: Norm = L2) -> Array:
+    """Schatten norm, the norm of the singular values: (..., d, e) -> (..., 1, 1).
+
+    L1 gives the nuclear norm, L2 the Frobenius norm, LINF the spectral norm, Lp(p) the others; a change of basis raises
+    DomainError.
+    """
+    W = require_matrix("W", W)
+    if require_instance("norm", norm, Norm).basis is not None:
+        raise DomainError("norm: expected L1, L2, LINF or Lp(p), got a norm after a change of basis")
+    if norm.kind == "l2" or min(W.shape[-2:]) == 1:
+        return frobenius_norm(W)
+    return spectral_norm(W) if norm.kind == "linf" else row_norms(singular_values(W), norm)
 
 
 @in_range
@@ -95,8 +128,8 @@ def smallest_real_part(W: Array) -> Array:
 def rank(W: Array) -> Array:
     """Rank, as an entry: (..., d, e) -> (..., 1, 1).
 
-    Exact for rationals and for balls of radius 0. Other balls: certain for full rank, elsewhere Undecided. Floats count
-    singular values above 1e-9 of the largest.
+    Exact for rationals and for balls of radius 0. Other balls: from a certified lower bound, which `rank(W) > k - 1`
+    asks for (ends of a ball are rounded), to full rank. Floats count singular values above 1e-9 of the largest.
     """
     W = require_matrix("W", W)
     if W.dtype != object:
@@ -107,12 +140,40 @@ def rank(W: Array) -> Array:
 
 
 @in_range
+def affine_rank(X: Array) -> Array:
+    """Dimension of the flat that the rows span, the rank of the rows less the first: (..., n, d) -> (..., 1, 1).
+
+    One row gives 0. Entries as in `rank`.
+    """
+    X = require_matrix("X", X)
+    return rank(X[..., 1:, :] - X[..., :1, :]) if X.shape[-2] > 1 else zeros((*X.shape[:-2], 1, 1), like=X)
+
+
+@in_range
 def determinant(W: Array) -> Array:
     """Determinant: (..., d, d) -> (..., 1, 1)."""
     W = require_square("W", W)
     if W.dtype != object:
         return np.linalg.det(W)[..., None, None]
     return _each(W, lambda one: _row([_determinant_of_one(one)]))
+
+
+@in_range
+def pseudo_inverse(W: Array) -> Array:
+    """Moore-Penrose inverse: (..., d, e) -> (..., e, d); of an invertible matrix the inverse.
+
+    Exact for rationals and for balls of radius 0; other balls that are not certainly of full rank raise Undecided.
+    Floats take singular values up to 1e-9 of the largest for zero. Expressions: of full rank, by determinants, up to
+    three rows or columns.
+    """
+    W = require_matrix("W", W)
+    if W.dtype == np.float64:
+        return _float(W, lambda usable: np.linalg.pinv(usable, rcond=RANK_TOLERANCE))
+    if W.dtype != object:  # a complex step: no conjugates, as these have no derivative
+        if W.shape[-2] <= W.shape[-1]:
+            return W.mT @ np.linalg.inv(W @ W.mT)
+        return np.linalg.inv(W.mT @ W) @ W.mT
+    return _each(W, _pseudo_inverse_of_one)
 
 
 @in_range
@@ -175,6 +236,8 @@ def _is_rational(W: Array) -> bool:
             entry.demand()
     if all(isinstance(entry, RationalEntry) for entry in W.flat):
         return True
+    if any(isinstance(entry, (SolverEntry, SymbolicEntry)) for entry in W.flat):
+        raise NotExpressible("a spectrum or rank of expressions")
     if not all(isinstance(entry, BallEntry) for entry in W.flat):
         raise DomainError("W: a spectrum takes float, ball or rational entries, and has no derivative here")
     return False
@@ -237,7 +300,69 @@ def _eigenvalues(W: Array) -> list[Any]:
 
 
 def _determinant_of_one(W: Array) -> Any:
-    return determinant_of(W) if are_terms(W) else (fmpq_mat if _is_rational(W) else arb_mat)(_plain(W)).det()
+    if are_terms(W) or _is_written(W):
+        return _expanded(W)
+    return (fmpq_mat if _is_rational(W) else arb_mat)(_plain(W)).det()
+
+
+def _is_written(W: Array) -> bool:
+    """Whether there are entries that only operators can go on with: expressions, unknowns, entries with a slope."""
+    return any(isinstance(entry, (SolverEntry, SymbolicEntry, DualEntry)) for entry in W.flat)
+
+
+def _expanded(W: Array) -> Any:
+    if len(W) > EXPANDED:
+        raise NotExpressible(f"a determinant of {len(W)} rows")
+    return determinant_of(W)
+
+
+def _pseudo_inverse_of_one(W: Array) -> Array:
+    if are_terms(W) or _is_written(W):
+        wide = W.shape[0] <= W.shape[1]
+        inverse = W if W.shape[0] == W.shape[1] else W @ W.mT if wide else W.mT @ W
+        inverse = _adjugate(inverse) / _row([_expanded(inverse)])
+        if any(isinstance(entry, NoValue) for entry in inverse.flat):
+            raise NotExpressible("the pseudo-inverse of an expression that is not certainly of full rank")
+        return inverse if W.shape[0] == W.shape[1] else W.mT @ inverse if wide else inverse @ W.mT
+    if _is_rational(W):
+        return RATIONAL.array(_rational_pseudo_inverse(_plain(W)))
+    middle, radius = _midpoints(W)
+    if radius == 0:
+        return _entries(_rational_pseudo_inverse(_plain(middle)), arb)
+    given, wide = arb_mat(_plain(W)), W.shape[0] <= W.shape[1]
+    turned = given.transpose()
+    try:
+        return _entries((turned * (given * turned).inv() if wide else (turned * given).inv() * turned).tolist())
+    except ZeroDivisionError:
+        raise Undecided("the pseudo-inverse of a ball matrix that is not certainly of full rank is not known") from None
+
+
+def _rational_pseudo_inverse(rows: list[list[Any]]) -> list[list[Any]]:
+    """By W = B C with B the columns of the pivots and C the reduced rows: C^T (C C^T)^-1 (B^T B)^-1 B^T."""
+    W = fmpq_mat(rows)
+    reduced, rank = W.rref()
+    if rank == 0:
+        return [[fmpq(0)] * len(rows) for _ in rows[0]]
+    C = reduced.tolist()[:rank]
+    pivots = [next(k for k, entry in enumerate(line) if entry != 0) for line in C]
+    B, C = fmpq_mat([[line[k] for k in pivots] for line in rows]), fmpq_mat(C)
+    return (C.transpose() * (C * C.transpose()).inv() * (B.transpose() * B).inv() * B.transpose()).tolist()
+
+
+def _adjugate(W: Array) -> Array:
+    """The adjugate of a square matrix of entries that operators go on with."""
+    size = len(W)
+    result = eye(size, like=W)
+    if size > 1:
+        for i, j in np.ndindex(size, size):
+            minor = _expanded(np.delete(np.delete(W, j, 0), i, 1))
+            result[i, j] = minor if (i + j) % 2 == 0 else -minor
+    return result
+
+
+def _entries(rows: list[list[Any]], of: Callable[[Any], arb] = lambda number: number) -> Array:
+    """Rows of numbers of FLINT as ball entries."""
+    return np.concatenate([_row([of(number) for number in row]) for row in rows])
 
 
 def _real(root: Any) -> Any:
@@ -268,16 +393,21 @@ def _rank_of_one(W: Array) -> Array:
     if radius == 0:
         return _row([arb(fmpq_mat(_plain(middle)).rank())])
     G = W @ W.mT if W.shape[-2] <= W.shape[-1] else W.mT @ W
-    if abs(arb_mat(_plain(G)).det()) > 0 or _singular_values_of_one(W)[0, -1] > 0:
+    if abs(arb_mat(_plain(G)).det()) > 0:
         return _row([arb(full)])
-    raise Undecided("the rank of a ball matrix that is not certainly of full rank is not known")
+    least = sum(bool(entry.value > 0) for entry in _singular_values_of_one(W).flat)
+    return _row([arb(least).union(full)])
 
 
 __all__ = [
+    "affine_rank",
+    "condition_number",
     "determinant",
     "eigenvalue_moduli",
     "matrix_power",
+    "pseudo_inverse",
     "rank",
+    "schatten_norm",
     "second_modulus",
     "singular_values",
     "smallest_real_part",

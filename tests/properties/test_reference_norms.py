@@ -276,7 +276,7 @@ def test_the_frobenius_norm(W: Array, assert_rounding_only: Callable) -> None:
 
 
 def test_a_norm_is_stated_whole() -> None:
-    with pytest.raises(DomainError, match="kind: expected one of l1, l2, linf, got 'max'"):
+    with pytest.raises(DomainError, match="kind: expected one of l1, l2, linf, or such as l3/2, got 'max'"):
         Norm("max")
     with pytest.raises(ShapeError, match="basis, inverse: expected both or neither"):
         Norm("l1", np.eye(2))

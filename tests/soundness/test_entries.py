@@ -203,7 +203,7 @@ def test_the_nonnegative_flag_is_never_wrong():
 
 def test_every_number_system_states_the_whole_table():
     """A number system without one of the operations would meet it in the middle of a claim."""
-    table = {*UNARY, *BINARY, "of", "below", "same", "pi"}
+    table = {*UNARY, *BINARY, "of", "below", "same", "pi", "root"}
     systems = [*Entry.__subclasses__()]
     assert len(systems) >= 5
     for system in systems:

@@ -24,6 +24,7 @@ from resstream.reference import (
     activations,
     attention_only,
     decomposition,
+    distributions,
     folding,
     normalisation,
     norms,
@@ -119,6 +120,8 @@ CASES: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "activations.gelu": (activations.gelu, {"x": X}),
     "activations.gelu_tanh": (activations.gelu_tanh, {"x": X}),
     "activations.silu": (activations.silu, {"x": X}),
+    "activations.sigmoid": (activations.sigmoid, {"x": X}),
+    "activations.softplus": (activations.softplus, {"x": X}),
     "attention.softmax": (reference.softmax, {"scores": SQUARE, "mask": MASK}),
     "attention.banded_mask": (reference.banded_mask, {"n": 3, "reach": 1}),
     "attention.block_mask": (reference.block_mask, {"n": 3, "block": 2}),
@@ -239,8 +242,10 @@ CASES: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "norms.row_norms": (reference.row_norms, {"X": X, "norm": reference.L2}),
     "norms.largest_row_norm": (reference.largest_row_norm, {"X": X, "norm": reference.L1}),
     "norms.operator_norm": (
-        reference.operator_norm, {"W": SQUARE, "norm": reference.Norm("l2", np.eye(3), np.eye(3))}
+        reference.operator_norm,
+        {"W": SQUARE, "norm": reference.Norm("l2", np.eye(3), np.eye(3)), "norm_out": reference.LINF},
     ),
+    "norms.Lp": (reference.Lp, {"p": Fraction(3, 2)}),
     "norms.frobenius_norm": (reference.frobenius_norm, {"W": X}),
     "norms.spectral_norm": (reference.spectral_norm, {"W": X}),
     "residual.residual_stack": (reference.residual_stack, {"functions": [layer, layer], "x": X}),
@@ -262,12 +267,34 @@ CASES: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "smoothing.row_range": (reference.row_range, {"S": X}),
     "smoothing.smoothing_stack": (reference.smoothing_stack, {"As": [STOCHASTIC], "X": X, "Ws": [LINEAR]}),
     "smoothing.skip_stack": (reference.skip_stack, {"As": [STOCHASTIC], "X": X, "Ws": [LINEAR]}),
+    "smoothing.mean_pairwise_distance": (reference.mean_pairwise_distance, {"X": X, "norm": reference.L1}),
+    "smoothing.dispersion": (reference.dispersion, {"X": X}),
+    "smoothing.gram": (reference.gram, {"X": X}),
+    "smoothing.cosine_similarity": (reference.cosine_similarity, {"X": X, "Y": some(4, 2)}),
     "spectrum.matrix_power": (spectrum.matrix_power, {"W": SQUARE, "exponent": 3}),
     **{
         f"spectrum.{name}": (getattr(spectrum, name), {"W": SQUARE})
         for name in spectrum.__all__
-        if name != "matrix_power"
+        if name not in ("affine_rank", "matrix_power", "schatten_norm")
     },
+    "spectrum.affine_rank": (spectrum.affine_rank, {"X": X}),
+    "spectrum.schatten_norm": (spectrum.schatten_norm, {"W": SQUARE, "norm": reference.L1}),
+    **{
+        f"distributions.{name}": (getattr(distributions, name), given)
+        for name, given in {
+            "logsumexp": {"scores": X},
+            "log_softmax": {"scores": X},
+            "entropy": {"P": STOCHASTIC},
+            "kl_divergence": {"P": STOCHASTIC, "Q": np.full((3, 3), 1 / 3)},
+            "total_variation": {"P": STOCHASTIC, "Q": np.eye(3)},
+            "hellinger": {"P": STOCHASTIC, "Q": np.eye(3)},
+            "hilbert_metric": {"X": np.exp(X), "Y": np.exp(some(3, 2))},
+            "birkhoff_coefficient": {"A": np.exp(SQUARE)},
+        }.items()
+    },
+    "ordering.ascending": (reference.ascending, {"x": X}),
+    "ordering.top_k": (reference.top_k, {"x": X, "k": 2}),
+    "ordering.one_hot_argmax": (reference.one_hot_argmax, {"x": X}),
     "training.cross_entropy": (reference.cross_entropy, {"logits": SQUARE, "targets": STOCHASTIC}),
     "training.smoothed_targets": (reference.smoothed_targets, {"right": np.eye(3), "epsilon": np.array([[0.1]])}),
     "training.noam_rate": (reference.noam_rate, {"step": ONE, "width": ONE, "warmup": ONE}),
