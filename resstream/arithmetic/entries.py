@@ -393,9 +393,12 @@ class NoValue(Entry):
     def _swallow_other(self, other: Any) -> Entry:
         return self
 
-    plus = times = over = minus = larger = root = _swallow_other
+    plus = times = over = minus = larger = _swallow_other
     negative = size = square_root = exponential = logarithm = cosine = sine = hyperbolic_tangent = _swallow
     error_function = pi = _swallow
+
+    def root(self, degree: int) -> Entry:
+        return self
 
     def below(self, other: Any) -> bool | None:
         self.demand()

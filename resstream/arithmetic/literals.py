@@ -198,7 +198,7 @@ class Irrational(Literal):
         return Irrational(f"abs({self})", abs(self.nearest), lambda like: abs(self.of_system(like)))
 
 
-def _as_irrational(number: Exact | int | Fraction) -> Irrational:
+def _as_irrational(number: Any) -> Irrational:
     value = Fraction(number.value if isinstance(number, Exact) else number)
     return Irrational(str(value), float(value), lambda like: like.of(to_fmpq(value)))
 
