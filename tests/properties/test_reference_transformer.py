@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -11,14 +13,20 @@ import pytest
 
 from resstream.arithmetic import FLOAT64, Array, Ball, BallEntry
 from resstream.errors import DomainError, ShapeError
+from resstream.reference import decomposition
 from resstream.reference.decomposition import (
     HEAD,
     LAYER,
     LENGTH,
     Sum,
+    attribution_by_head,
+    attribution_by_layer,
+    logit_lens_increments,
+    neuron_terms,
     number_of_paths,
     path_expansion,
     six_sums,
+    stream_sum,
 )
 from resstream.reference.folding import centre_unembedding, centre_writing_weights, fold_norms, fold_value_biases
 from resstream.reference.positions import (
@@ -135,6 +143,135 @@ def test_balls_hold_the_floats(name: str) -> None:
     assert np.abs(floats - middle).max() <= 1e-9 * np.abs(floats).max()
 
 
+# ---- the model, written out position by position ----------------------------
+
+
+def normed(norm: NormLayer | None, x: Array) -> Array:
+    if norm is None:
+        return x
+    x = x - x.mean(-1, keepdims=True) if norm.kind == "layer" else x
+    out = x / np.sqrt((x**2).mean(-1, keepdims=True) + norm.epsilon)
+    return out * (1 if norm.gain is None else norm.gain) + (0 if norm.bias is None else norm.bias)
+
+
+def affine(x: Array, W: Array, b: Array | None) -> Array:
+    return x @ W + (0 if b is None else b)
+
+
+ACTIVATE = {
+    "gelu": np.vectorize(lambda x: x * 0.5 * math.erfc(-x / math.sqrt(2))),
+    "gelu_tanh": lambda x: x / (1 + np.exp(-2 * math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))),
+    "relu": lambda x: np.maximum(x, 0),
+    "silu": lambda x: x / (1 + np.exp(-x)),
+}
+
+
+def attended(model: Transformer, layer: AttentionLayer, x: Array) -> tuple[Array, Array]:
+    """What attention writes, and its pattern: every head, query and key by itself."""
+    n, h = len(x), layer.W_Q.shape[-1]
+    heads = len(layer.W_Q)
+    shared = heads // len(layer.W_K)
+    pattern, write = np.zeros((heads, n, n)), np.zeros((n, layer.W_O.shape[-1]))
+    for head in range(heads):
+        group = head // shared
+        q = affine(x, layer.W_Q[head], None if layer.b_Q is None else layer.b_Q[head])
+        k = affine(x, layer.W_K[group], None if layer.b_K is None else layer.b_K[group])
+        v = affine(x, layer.W_V[group], None if layer.b_V is None else layer.b_V[group])
+        if model.rotary is not None:
+            q, k = (model.rotary.turn(z, model.rotary.rotation(n, z)) for z in (q, k))
+        for i in range(n):
+            seen = i + 1 if model.causal else n
+            scores = np.array([q[i] @ k[j] / math.sqrt(h) for j in range(seen)])
+            if model.alibi is not None:
+                scores += model.alibi[head].item() * np.arange(seen)
+            weights = np.exp(scores - scores.max())
+            pattern[head, i, :seen] = weights / weights.sum()
+            write[i] += pattern[head, i] @ v @ layer.W_O[head]
+    return write + (0 if layer.b_O is None else layer.b_O), pattern
+
+
+def fed(mlp: FeedForward | None, x: Array) -> Array:
+    if mlp is None:
+        return np.zeros_like(x)
+    inner, activate = affine(x, mlp.W_in, mlp.b_in), ACTIVATE[mlp.activation]
+    gated = activate(inner) if mlp.W_gate is None else activate(affine(x, mlp.W_gate, mlp.b_gate)) * inner
+    return affine(gated, mlp.W_out, mlp.b_out)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_model_is_what_is_written_out(name: str) -> None:
+    model = made(**CASES[name])
+    trace = model.forward(TOKENS)
+    x = model.embedding[TOKENS]
+    if model.position_embedding is not None:
+        x = x + model.position_embedding[: len(TOKENS)]
+    x = normed(model.embedding_norm, x + (0 if model.segment is None else model.segment))
+    for block, seen in zip(model.blocks, trace.blocks, strict=True):
+        assert np.abs(seen.stream - x).max() < ROUNDING * 100
+        post = block.layout == POST
+        write, pattern = attended(model, block.attention, x if post else normed(block.attention_norm, x))
+        assert np.abs(seen.pattern - pattern).max() < ROUNDING
+        assert np.abs(seen.attention_write - write).max() < ROUNDING * 100
+        if post:
+            x = normed(block.attention_norm, x + write)
+            x = normed(block.mlp_norm, x + fed(block.mlp, x))
+        elif block.layout == PARALLEL:
+            x = x + write + fed(block.mlp, normed(block.mlp_norm, x))
+        else:
+            x = x + write
+            x = x + fed(block.mlp, normed(block.mlp_norm, x))
+    assert np.abs(trace.final - x).max() < ROUNDING * 100
+    if model.unembedding is None:
+        assert trace.logits is None
+        return
+    x = normed(model.final_norm, x)
+    if model.prediction_head is not None:
+        head = model.prediction_head
+        x = normed(head.norm, ACTIVATE[head.activation](affine(x, head.W, head.b)))
+    assert np.abs(trace.logits - affine(x, model.unembedding, model.output_bias)).max() < ROUNDING * 100
+
+
+@pytest.mark.parametrize("kind", ["layer", RMS])
+def test_a_norm_is_frozen_at_the_scales_of_its_input(kind: str) -> None:
+    """Linear in the part, whose sum is the norm without its bias."""
+    rng = np.random.default_rng(0)
+    x, part = rng.standard_normal((2, 3, D))
+    for gain, bias in ((None, None), (rng.standard_normal((1, D)), rng.standard_normal((1, D)))):
+        norm = NormLayer(kind, gain, bias, 0.25)
+        linear = norm.frozen(x)
+        whole = linear(part) + linear(x - part) + (0 if bias is None else bias)
+        assert np.abs(whole - norm(x)).max() < ROUNDING
+        assert np.abs(linear(2 * part) - 2 * linear(part)).max() < ROUNDING
+        assert np.abs(norm(x) - normed(norm, x)).max() < ROUNDING
+
+
+def test_models_in_batches_are_stacks_of_models() -> None:
+    """Weights with leading axes: one model each."""
+    models = [made(seed=seed) for seed in (0, 1)]
+
+    def stacked(parts: list[Any]) -> Any:
+        first = parts[0]
+        if isinstance(first, np.ndarray):
+            return np.stack(parts)
+        if dataclasses.is_dataclass(first):
+            changes = {
+                f.name: stacked([getattr(part, f.name) for part in parts])
+                for f in dataclasses.fields(first)
+                if not isinstance(getattr(first, f.name), (str, int, float, type(None)))
+            }
+            return replace(first, **changes)  # type: ignore[type-var]
+        return [stacked(list(each)) for each in zip(*parts, strict=True)]
+
+    together = stacked(models)
+    logits = together.forward(TOKENS).logits
+    assert logits.shape == (2, len(TOKENS), SYMBOLS)
+    for found, model in zip(logits, models, strict=True):
+        assert np.abs(found - model.forward(TOKENS).logits).max() < ROUNDING * 100
+
+
+# ---- decompositions ---------------------------------------------------------
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_six_sums_sum(name: str) -> None:
     model = made(**CASES[name])
@@ -198,6 +335,166 @@ def test_too_many_paths_are_refused() -> None:
         path_expansion(model, model.forward(TOKENS), "neuron")
 
 
+@pytest.mark.parametrize("name", CASES)
+def test_paths_by_length_gather_those_by_layer(name: str) -> None:
+    model = made(**CASES[name])
+    trace = model.forward(TOKENS)
+    gathered: dict[Any, Any] = {}
+    for key, part in path_expansion(model, trace, LAYER).parts.items():
+        source, path = key  # type: ignore[misc]
+        gathered[source, len(path)] = gathered.get((source, len(path)), 0) + part
+    by_length = path_expansion(model, trace, LENGTH).parts
+    assert gathered.keys() == by_length.keys()
+    for key, part in by_length.items():
+        assert np.abs(part - gathered[key]).max() <= ROUNDING * (1 + np.abs(part).max())
+
+
+def test_terms_are_called_by_what_they_are() -> None:
+    model = made()
+    trace = model.forward(TOKENS)
+    sources = ["tokens", "positions"]
+    by_layer = [*sources, "attention 0", "mlp 0", "attention 1", "mlp 1"]
+    assert list(stream_sum(model, trace).parts) == by_layer
+    assert list(attribution_by_layer(model, trace).parts) == by_layer
+    heads = [f"head {layer}.{head}" for layer in range(LAYERS) for head in range(H)]
+    assert list(attribution_by_head(model, trace).parts) == [*sources, *heads[:2], "mlp 0", *heads[2:], "mlp 1"]
+    assert list(logit_lens_increments(model, trace).parts) == ["embedding", "block 0", "block 1"]
+    expected = [
+        "stream",
+        "attribution by layer",
+        "attribution by head",
+        "neurons of mlp 1",
+        "logit lens",
+        "paths by head",
+    ]
+    assert [found.name for found in six_sums(model, trace)] == expected
+    keys = path_expansion(model, trace).parts
+    assert ("tokens", ((0, 1), (1, 0))) in keys
+    assert ("mlp 0", ((1, 1),)) in keys
+    assert ("mlp 1", ()) in keys
+    assert ("positions", 2) in path_expansion(model, trace, LENGTH).parts
+
+
+def test_neurons_are_asked_for_by_layer_and_position() -> None:
+    model = made()
+    trace = model.forward(TOKENS)
+    n = len(TOKENS)
+    for layer in range(LAYERS):
+        write = trace.blocks[layer].mlp_write
+        for position in (-n, -1, 0, n - 1):
+            found = neuron_terms(model, trace, layer, position)
+            assert np.array_equal(found.whole, write[[position]])
+            assert list(found.parts) == [f"neuron {layer}.{k}" for k in range(WIDTH)]
+            assert found.gap.item() <= ROUNDING * found.scale.item()
+        assert np.array_equal(neuron_terms(model, trace, layer).whole, write[[-1]])
+    for layer, position in ((LAYERS, 0), (-1, 0), (0, n), (0, -n - 1)):
+        with pytest.raises(DomainError):
+            neuron_terms(model, trace, layer, position)
+    bare = made(bare=True)
+    with pytest.raises(DomainError, match="layer: expected one with an MLP, got 0"):
+        neuron_terms(bare, bare.forward(TOKENS), 0)
+    block = model.blocks[0]
+    without = replace(model, blocks=[replace(block, mlp=replace(block.mlp, b_out=None))])
+    found = neuron_terms(without, without.forward(TOKENS), 0)
+    assert not found.constant.any()
+    assert found.gap.item() <= ROUNDING * found.scale.item()
+
+
+def test_a_block_without_an_mlp_or_norms_is_decomposed() -> None:
+    """Some blocks with, some without: the sums hold, and as many paths are counted as there are."""
+    model = made()
+    with_it, without = model.blocks
+    for blocks in (
+        [with_it, replace(without, mlp=None)],
+        [replace(with_it, mlp=None), without],
+        [replace(with_it, mlp_norm=None, attention_norm=None), without],
+        [replace(with_it, attention=replace(with_it.attention, b_V=None, b_O=None)), without],
+        [],
+    ):
+        for more in ({}, {"final_norm": None}, {"output_bias": None}, {"embedding_norm": model.final_norm}):
+            changed = replace(model, blocks=blocks, **more)
+            trace = changed.forward(TOKENS)
+            for found in six_sums(changed, trace):
+                assert found.gap.item() <= ROUNDING * found.scale.item(), found.name
+            for by in (HEAD, LAYER, LENGTH):
+                count = number_of_paths(changed, by, len(trace.embedded))
+                assert len(path_expansion(changed, trace, by).parts) == count
+
+
+def test_the_paths_are_counted() -> None:
+    """Of 3 layers of 2 heads: 27 by head from the embedding, 9 and 3 and 1 from the MLPs; 8 4 2 1; 4 3 2 1."""
+    model = made()
+    three = replace(model, blocks=[*model.blocks, model.blocks[0]])
+    assert [number_of_paths(three, by) for by in (HEAD, LAYER, LENGTH)] == [27 + 13, 8 + 7, 4 + 6]
+    assert [number_of_paths(three, by, 2) for by in (HEAD, LAYER, LENGTH)] == [54 + 13, 16 + 7, 8 + 6]
+    assert number_of_paths(three, HEAD, 0) == 13
+    for wrong in (-1, 4097, 0.5):
+        with pytest.raises(DomainError, match="embedded"):
+            number_of_paths(three, HEAD, wrong)  # type: ignore[arg-type]
+    with pytest.raises(DomainError, match="by: expected"):
+        number_of_paths(three, "neuron")
+
+
+def test_paths_are_as_fine_as_they_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = made()
+    trace = model.forward(TOKENS)
+    counts = [number_of_paths(model, by, 2) for by in (HEAD, LAYER, LENGTH)]
+    size = len(TOKENS) * SYMBOLS
+    for most, entries, expected in (
+        (counts[0], counts[0] * size, "paths by head"),
+        (counts[0] - 1, counts[0] * size, "paths by layer"),
+        (counts[0], counts[0] * size - 1, "paths by layer"),
+        (counts[1], counts[1] * size - 1, "paths by length"),
+        (counts[2], 0, "paths by length"),
+    ):
+        monkeypatch.setattr(decomposition, "MOST_PATHS", most)
+        monkeypatch.setattr(decomposition, "MOST_ENTRIES", entries)
+        assert six_sums(model, trace)[-1].name == expected
+    monkeypatch.setattr(decomposition, "MOST_PATHS", counts[0])
+    assert len(path_expansion(model, trace).parts) == counts[0]
+    monkeypatch.setattr(decomposition, "MOST_PATHS", counts[0] - 1)
+    with pytest.raises(DomainError, match=rf"at most {counts[0] - 1} paths, got {counts[0]}; by='layer' has fewer"):
+        path_expansion(model, trace)
+    monkeypatch.setattr(decomposition, "MOST_PATHS", counts[1] - 1)
+    with pytest.raises(DomainError, match=r"by='length' has fewer"):
+        path_expansion(model, trace, LAYER)
+
+
+def test_a_sum_knows_its_gap_and_its_scale() -> None:
+    found = Sum(
+        "s", {"a": np.array([[1.0, -7.0]]), "b": np.array([[2.0, 0.0]])}, np.array([[0.5, 1.0]]), np.ones((1, 2))
+    )
+    assert np.array_equal(found.total, [[3.5, -6]])
+    assert found.gap.item() == 7
+    assert found.scale.item() == 7
+    assert Sum("s", {}, np.array([[-9.0]]), np.array([[1.0]])).scale.item() == 9
+    assert Sum("s", {}, np.array([[1.0]]), np.array([[-8.0]])).scale.item() == 8
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        stream_sum,
+        attribution_by_layer,
+        attribution_by_head,
+        lambda model, trace: neuron_terms(model, trace, 0),
+        logit_lens_increments,
+        path_expansion,
+        six_sums,
+    ],
+)
+def test_a_decomposition_wants_a_model_and_its_trace(function: Any) -> None:
+    model = made()
+    trace = model.forward(TOKENS)
+    for wrong, name in (((None, trace), "model"), ((model, None), "trace")):
+        with pytest.raises(DomainError, match=f"{name}: expected"):
+            function(*wrong)
+    with pytest.raises(ShapeError, match="trace: expected one of 2 blocks, as the model has, got 1"):
+        function(model, replace(trace, blocks=trace.blocks[:1]))
+
+
+# ---- foldings ---------------------------------------------------------------
+
 FOLDINGS = [fold_norms, fold_value_biases, centre_writing_weights]
 
 
@@ -231,6 +528,77 @@ def test_centred_unembedding_takes_the_mean_of_each_row() -> None:
     assert np.abs(after - (before - before.mean(-1, keepdims=True))).max() <= ROUNDING * np.abs(before).max()
     with pytest.raises(DomainError, match="unembedding"):
         centre_unembedding(made(unembedding=False))
+
+
+def test_what_is_missing_is_folded_as_nothing() -> None:
+    """Norms, gains and biases are all optional, block by block."""
+    model = made(gated=True)
+    first, second = model.blocks
+    gain_alone, bias_alone = replace(first.attention_norm, bias=None), replace(first.attention_norm, gain=None)
+    no_biases = replace(first.attention, b_Q=None, b_K=None, b_V=None, b_O=None)
+    bare_mlp = replace(first.mlp, b_in=None, b_out=None, b_gate=None)
+    for blocks in (
+        [replace(first, attention_norm=gain_alone), replace(second, mlp_norm=bias_alone)],
+        [replace(first, attention_norm=bias_alone, attention=no_biases), replace(second, mlp_norm=gain_alone)],
+        [replace(first, attention=no_biases, mlp=bare_mlp), second],
+        [replace(first, mlp=None), second],
+    ):
+        changed = replace(model, blocks=blocks)
+        for folding in (fold_norms, fold_value_biases, centre_writing_weights):
+            before, after = end_of(changed), end_of(folding(changed))
+            assert np.abs(before - after).max() <= ROUNDING * max(1, np.abs(before).max()) * 100
+    bare = [replace(first, attention_norm=None, mlp_norm=None), second]
+    for more in ({}, {"final_norm": None}, {"output_bias": None}):
+        changed = replace(model, blocks=bare, **more)
+        folded = fold_norms(changed)
+        assert np.abs(end_of(changed) - end_of(folded)).max() <= ROUNDING * 100 * np.abs(end_of(changed)).max()
+        assert folded.blocks[0].attention_norm is None
+
+
+def test_centring_says_what_it_cannot_centre() -> None:
+    model = made()
+    first, second = model.blocks
+    rms = NormLayer(RMS)
+    for changed, message in (
+        (replace(model, blocks=[replace(first, layout=POST), second]), "norms before every sublayer, or after every"),
+        (replace(model, blocks=[replace(first, attention_norm=None), second]), "a sublayer reads the stream without"),
+        (replace(model, blocks=[first, replace(second, mlp_norm=None)]), "a sublayer reads the stream without"),
+        (replace(model, blocks=[replace(first, attention_norm=rms), second]), "RMSNorm sees the mean"),
+        (replace(model, final_norm=rms), "RMSNorm sees the mean"),
+        (replace(model, embedding_norm=rms), "RMSNorm sees the mean"),
+    ):
+        with pytest.raises(DomainError, match=message):
+            centre_writing_weights(changed)
+    without = replace(model, blocks=[replace(first, mlp=None, mlp_norm=None), second])
+    before, after = end_of(without), end_of(centre_writing_weights(without))
+    assert np.abs(before - after).max() <= ROUNDING * 100 * np.abs(before).max()
+
+
+def test_a_post_ln_model_without_a_norm_of_its_embedding_keeps_that() -> None:
+    """Its first block attends to the embedding as it is, so the mean of that is part of the model."""
+    model = replace(made(layout=POST), embedding_norm=None)
+    centred = centre_writing_weights(model)
+    assert np.array_equal(centred.embedding, model.embedding)
+    before, after = end_of(model), end_of(centred)
+    assert np.abs(before - after).max() <= ROUNDING * 100 * np.abs(before).max()
+    whole = centre_writing_weights(made(layout=POST))
+    for rows in (whole.embedding, whole.position_embedding, whole.segment):
+        assert np.abs(rows.mean(-1)).max() < ROUNDING
+    for block in whole.blocks:
+        for rows in (block.attention.W_O, block.attention.b_O, block.mlp.W_out, block.mlp.b_out):
+            assert np.abs(rows.mean(-1)).max() < ROUNDING
+
+
+def test_post_ln_gains_cannot_be_folded() -> None:
+    model = made()
+    with pytest.raises(DomainError, match="part of the stream, and cannot be folded"):
+        fold_norms(replace(model, blocks=[model.blocks[0], replace(model.blocks[1], layout=POST)]))
+
+
+@pytest.mark.parametrize("folding", [fold_norms, fold_value_biases, centre_writing_weights, centre_unembedding])
+def test_what_is_no_model_is_refused(folding: Any) -> None:
+    with pytest.raises(DomainError, match="model: expected"):
+        folding(None)
 
 
 def test_models_whose_stream_is_read_without_a_norm_cannot_be_centred() -> None:
