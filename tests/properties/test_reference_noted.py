@@ -12,7 +12,7 @@ from resstream.arithmetic import RATIONAL, exp
 from resstream.arithmetic.obligations import NONZERO, ZERO, noting
 from resstream.arithmetic.terms import Terms
 from resstream.errors import NotExpressible
-from resstream.reference.noted import MINORS, are_terms, determinant_of, exact_values, noted_eigenvalues, noted_rank
+from resstream.reference.noted import are_terms, determinant_of, exact_values, noted_eigenvalues, noted_rank
 
 TERMS = Terms()
 
@@ -62,27 +62,43 @@ def test_a_rank_is_noted_by_its_minors(shape: tuple[int, int]) -> None:
         assert all(note.role.startswith(f"rank {rank}: ") for note in (*nonzero, *zero))
 
 
+def test_one_minor_is_enough() -> None:
+    """Of nine that are not zero."""
+    with TERMS.working(), noting() as notes:
+        assert noted_rank(TERMS.array(np.ones((3, 3), dtype=int))).exact == 1
+    assert sum(note.kind == NONZERO for note in notes) == 1
+
+
 def test_minors_are_noted_up_to_a_number() -> None:
     """A row of forty has as many minors of size one as are allowed, and of forty-one too many; full rank needs none."""
     with TERMS.working():
         with noting() as notes:
-            assert noted_rank(TERMS.array(np.zeros((1, MINORS), dtype=int))).exact == 0
-        assert len(notes) == MINORS
+            assert noted_rank(TERMS.array(np.zeros((1, 40), dtype=int))).exact == 0
+        assert len(notes) == 40
         with pytest.raises(NotExpressible, match="the rank of a matrix this large"):
-            noted_rank(TERMS.array(np.zeros((1, MINORS + 1), dtype=int)))
-        assert noted_rank(TERMS.array(np.ones((1, MINORS + 1), dtype=int))).exact == 1
+            noted_rank(TERMS.array(np.zeros((1, 41), dtype=int)))
+        assert noted_rank(TERMS.array(np.ones((1, 41), dtype=int))).exact == 1
         with pytest.raises(NotExpressible, match="the rank of a matrix this large"):
             noted_rank(TERMS.array(of_rank(1, 5, 5)))
 
 
-@pytest.mark.parametrize("roots", [[5], [2, -3], [1, 1, 4], [0, 2, 2, -1]])
-def test_eigenvalues_are_noted_by_the_characteristic_polynomial(roots: list[int]) -> None:
+@pytest.mark.parametrize(
+    ("whole", "roots"),
+    [
+        ([[5]], [5]),
+        ([[2, 1], [0, -3]], [2, -3]),
+        ([[2, 1], [1, 2]], [3, 1]),
+        ([[1, 1, 0], [0, 1, 2], [0, 0, 4]], [1, 1, 4]),
+        ([[0, 1, 1], [1, 0, 1], [1, 1, 0]], [2, -1, -1]),
+        ([[0, 1, 0, 0], [0, 2, 2, 0], [0, 0, 2, 3], [0, 0, 0, -1]], [0, 2, 2, -1]),
+    ],
+)
+def test_eigenvalues_are_noted_by_the_characteristic_polynomial(whole: list[list[int]], roots: list[int]) -> None:
     """As many coefficients as there are roots, each the symmetric function of them; other roots give other numbers."""
     size = len(roots)
-    whole = np.diag(roots) + np.diag(np.arange(1, size), 1)
     with TERMS.working():
         with noting() as notes:
-            values = noted_eigenvalues(TERMS.array(whole), [fmpq(root) for root in roots])
+            values = noted_eigenvalues(TERMS.array(np.array(whole)), [fmpq(root) for root in roots])
         assert [value.exact for value in values] == roots
         differences = [note for note in notes if note.kind == ZERO]
         assert len(differences) == size
@@ -90,5 +106,5 @@ def test_eigenvalues_are_noted_by_the_characteristic_polynomial(roots: list[int]
         for place in range(size):
             wrong = [fmpq(root + (k == place)) for k, root in enumerate(roots)]
             with noting() as notes:
-                noted_eigenvalues(TERMS.array(whole), wrong)
+                noted_eigenvalues(TERMS.array(np.array(whole)), wrong)
             assert any(note.kind == ZERO and note.entry.exact != 0 for note in notes)
