@@ -62,6 +62,20 @@ def test_one_row_of_angles_serves_every_row() -> None:
     assert np.abs(turned - X @ np.array([[np.cos(1), np.sin(1)], [-np.sin(1), np.cos(1)]])).max() < 1e-15
 
 
+def test_angles_may_differ_within_a_batch() -> None:
+    """Cosines and sines with leading axes, as many as X has: one set of angles for each."""
+    positions = RotaryPositions(4)
+    X = np.random.default_rng(0).standard_normal((3, 5, 4))
+    each = [RotaryPositions(4, base).rotation(5, X) for base in (2, 10, 50)]
+    together = type(each[0])(np.stack([one.cosines for one in each]), np.stack([one.sines for one in each]))
+    expected = np.stack([positions.turn(x, one) for x, one in zip(X, each, strict=True)])
+    assert np.array_equal(positions.turn(X, together), expected)
+
+
+def test_the_base_is_ten_thousand_where_none_is_given() -> None:
+    assert RotaryPositions(4).rotation(2, LIKE).sines[1, 1] == pytest.approx(np.sin(0.01), rel=1e-15)  # a rounding
+
+
 def test_what_does_not_fit_is_refused() -> None:
     positions = RotaryPositions(4)
     rotation = positions.rotation(3, LIKE)
@@ -87,6 +101,8 @@ def test_the_ends_of_what_is_allowed() -> None:
     assert RotaryPositions(2, 0.5).rotation(1, LIKE).cosines.item() == 1
     for make, error in (
         (lambda: RotaryPositions(0), DomainError),
+        (lambda: RotaryPositions(1), DomainError),
+        (lambda: RotaryPositions(2, pairs="thirds"), DomainError),
         (lambda: RotaryPositions(5), ShapeError),
         (lambda: RotaryPositions(MOST + 2), DomainError),
         (lambda: RotaryPositions(2).rotation(0, LIKE), DomainError),
@@ -94,7 +110,7 @@ def test_the_ends_of_what_is_allowed() -> None:
         (lambda: RotaryPositions(4, factors=np.ones((1, 3))), ShapeError),
         (lambda: halves_to_adjacent(0), DomainError),
         (lambda: halves_to_adjacent(4, 5), DomainError),
-        (lambda: halves_to_adjacent(4, -2), DomainError),
+        (lambda: halves_to_adjacent(4, -1), DomainError),
         (lambda: halves_to_adjacent(4, 3), ShapeError),
         (lambda: alibi_slopes(0), DomainError),
         (lambda: alibi_slopes(LONGEST + 1), DomainError),
@@ -128,4 +144,6 @@ def test_slopes() -> None:
 def test_the_bias_is_the_slope_times_the_key_position(system: Any) -> None:
     with system.working():
         bias = FLOAT64.array(alibi_bias(system.array(np.array([[[0.5]], [[0.25]]])), 3))
+        one = FLOAT64.array(alibi_bias(system.array(np.array([[[0.5]]])), 1))
     assert np.array_equal(bias, [[[0, 0.5, 1]], [[0, 0.25, 0.5]]])
+    assert np.array_equal(one, [[[0]]])
