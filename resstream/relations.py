@@ -178,7 +178,8 @@ class Comparison(Relation):
 
     def decide(self, system: NumberSystem) -> Decision:
         pairs = tuple(self.pairs(system))
-        return replace(_worst([self._decide_one(lhs, rhs) for lhs, rhs in pairs]), sides=pairs)
+        sides = tuple((lhs.settled(), rhs.settled()) for lhs, rhs in pairs)
+        return replace(_worst([self._decide_one(lhs, rhs) for lhs, rhs in pairs]), sides=sides)
 
     def _decide_one(self, lhs: Entry, rhs: Entry) -> Decision:
         sides = (rhs, self.shown, lhs) if self.turned else (lhs, self.shown, rhs)
@@ -189,6 +190,8 @@ class Comparison(Relation):
                 status = UNDEFINED if side.certain else UNDECIDED
                 return Decision(status, *sides, reason=side.reason, unsure=not side.certain)
         answer = self.holds(lhs, rhs)
+        lhs, rhs = lhs.settled(), rhs.settled()
+        sides = (rhs, self.shown, lhs) if self.turned else (lhs, self.shown, rhs)
         if answer is None:
             # A tie is likely what it looks like: that speaks for <= and ==, and against < and !=.
             status = TIED if not self.is_strict and _is_tied(lhs, rhs) else UNDECIDED

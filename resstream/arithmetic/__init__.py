@@ -9,6 +9,7 @@ number system      entries                used for
 `FLOAT64`          float64                searching (batches of thousands), training, pinned numbers
 `Ball(bits)`       `BallEntry`            judging: rigorous enclosures at a chosen precision (`flint.arb`)
 `RATIONAL`         `RationalEntry`        judging ties exactly, where the value is rational (`flint.fmpq`)
+`EXPONENTIAL`      `ExponentialEntry`     judging what balls leave open, where softmax and the like are all there is
 `SYMBOLIC`         `SymbolicEntry`        deriving closed forms, proving identities at small sizes (SymPy)
 the solver's       `SolverEntry`          proving at small sizes (`resstream.arithmetic.solver`)
 =================  =====================  =============================================================
@@ -35,6 +36,7 @@ from resstream.arithmetic import symbols
 from resstream.arithmetic.balls import Ball, BallEntry
 from resstream.arithmetic.duals import DualEntry
 from resstream.arithmetic.entries import Entry, NoValue, place
+from resstream.arithmetic.exponentials import EXPONENTIAL, ExponentialEntry
 from resstream.arithmetic.literals import Exact, Irrational, Literal, e, exact, pi, to_fmpq, to_fraction
 from resstream.arithmetic.rationals import RATIONAL, RationalEntry, one_entry
 from resstream.arithmetic.symbols import SYMBOLIC, SymbolicEntry, is_expression
@@ -463,6 +465,7 @@ def jacobian(function: Callable[[Array], Array], x: Array) -> Array:
 
 
 __all__ = [
+    "EXPONENTIAL",
     "FLOAT64",
     "RATIONAL",
     "SYMBOLIC",
@@ -472,6 +475,7 @@ __all__ = [
     "DualEntry",
     "Entry",
     "Exact",
+    "ExponentialEntry",
     "Irrational",
     "Literal",
     "NoValue",

@@ -150,6 +150,10 @@ class Entry:
         """A number in the system's own foreign form (an `arb`, an expression) as an entry; None for other things."""
         return None
 
+    def settled(self) -> Entry:
+        """The number in a system that reports and certificates know."""
+        return self
+
     def known(self) -> fmpq | None:
         """The rational number that the entry is, where its system is that of the rationals."""
         return None

@@ -12,7 +12,7 @@ from typing import Any
 
 from flint import arb
 
-from resstream.arithmetic import RATIONAL, Ball, BallEntry, NumberSystem, RationalEntry
+from resstream.arithmetic import EXPONENTIAL, RATIONAL, Ball, BallEntry, NumberSystem, RationalEntry
 from resstream.claim import Claim, Instance
 from resstream.errors import NotDeterministic
 from resstream.falsify.judge import PRECISIONS, UNDECIDED, VIOLATED, Judgement, judge, judge_exactly, read
@@ -62,7 +62,7 @@ def certify(
 def _others(first: Judgement) -> list[NumberSystem]:
     """The readings that may confirm one, other than itself where there are such."""
     if first.bits is None:
-        return [Ball(bits) for bits in PRECISIONS[1:3]] + [RATIONAL]
+        return [Ball(bits) for bits in PRECISIONS[1:3]] + [RATIONAL, EXPONENTIAL]
     return [Ball(2 * first.bits), RATIONAL, Ball(8 * first.bits)]
 
 

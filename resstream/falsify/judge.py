@@ -8,13 +8,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from resstream.arithmetic import RATIONAL, Ball, NumberSystem
+from resstream.arithmetic import EXPONENTIAL, RATIONAL, Ball, NumberSystem
 from resstream.claim import Claim, Instance
 from resstream.errors import ArithmeticLimit, DomainError, Unbounded
 from resstream.relations import HOLDS, TIED, UNDECIDED, UNDEFINED, VIOLATED, Decision
 
 PRECISIONS = (128, 256, 1024, 4096)
-"""Bits of the balls, in the order tried; rationals are tried after the first."""
+"""Bits of the balls, in the order tried; rationals are tried after the first, exponential sums after the last."""
 
 TIE_PRECISION = 1024
 """Bits at which two sides that cannot be told apart are left so: more bits never prove an equality."""
@@ -29,7 +29,7 @@ class Judgement:
     outcome: "violated" (its hypotheses hold), "holds", "tied" (the sides cannot be told apart at the largest precision;
     an equality counts as holding), "outside" (a hypothesis fails, or has no value), "undefined" (the hypotheses hold,
     and a side has no value) or "undecided". lhs and rhs are the sides, as stated, at the entry that decides: balls, or
-    rationals where bits is None. margin is the relative margin there, reason why there is no decision or no value.
+    exact numbers where bits is None. margin is the relative margin there, reason why there is no decision or no value.
     """
 
     outcome: str
@@ -45,7 +45,7 @@ class Judgement:
     @property
     def reading(self) -> str:
         """The number system, as it is called in reports."""
-        return "rational" if self.bits is None else f"{self.bits} bits"
+        return "exact numbers" if self.bits is None else f"{self.bits} bits"
 
 
 def judge(claim: Claim, raw: Instance, precisions: tuple[int, ...] = PRECISIONS) -> Judgement:
@@ -67,6 +67,9 @@ def judge(claim: Claim, raw: Instance, precisions: tuple[int, ...] = PRECISIONS)
             return latest
         elif verdict.outcome == UNDECIDED and latest.bits is not None:
             verdict = latest
+    if verdict.outcome == UNDECIDED:
+        latest = read(claim, raw, EXPONENTIAL)
+        verdict = verdict if latest.outcome == UNDECIDED else latest
     return verdict
 
 

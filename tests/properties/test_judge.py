@@ -182,7 +182,7 @@ def test_rationals_are_asked_first_for_exact_sides_and_count_where_they_violate(
 
 
 def test_how_readings_are_called():
-    assert (Judgement(HOLDS).reading, Judgement(HOLDS, 256).reading) == ("rational", "256 bits")
+    assert (Judgement(HOLDS).reading, Judgement(HOLDS, 256).reading) == ("exact numbers", "256 bits")
     assert "sides" not in repr(judge(about(lambda x: at_most(x, 2)), X))
 
 
