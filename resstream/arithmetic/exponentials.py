@@ -1,10 +1,11 @@
-"""Quotients of exponential sums: exact numbers (a_1 e^q_1 + ... + a_k e^q_k) / (b_1 e^r_1 + ...), all letters rational.
+"""Quotients of exponential sums: exact numbers (a_1 e^q_1 + ... + a_k e^q_k) / (b_1 e^r_1 + ...), all letters surds.
 
-Softmax, sigmoid and tanh of rational scores are such numbers, and so is what sums, products and quotients make of
-them. Here they can be told apart without an enclosure: exponentials of different rationals are linearly independent
-over the rationals (Lindemann and Weierstrass), so a sum is zero only where every coefficient is, and of one that is
-not, enough bits tell the sign, relative to its largest exponential. So 1 - p is e^-s/(1 + e^-s) however large s is, and
-probabilities sum to 1. What is no such number (most roots and logarithms) raises NotExact.
+Softmax, sigmoid and tanh of scores that are rational, or are divided by the root of a whole number, are such numbers,
+and so is what sums, products and quotients make of them. Here they can be told apart without an enclosure:
+exponentials of different algebraic numbers are linearly independent over the algebraic numbers (Lindemann and
+Weierstrass), so a sum is zero only where every coefficient is, and of one that is not, enough bits tell the sign,
+relative to its largest exponential. So 1 - p is e^-s/(1 + e^-s) however large s is, and probabilities sum to 1. What is
+no such number (most roots and logarithms) raises NotExact.
 """
 
 from __future__ import annotations
@@ -15,24 +16,22 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from flint import arb, ctx, fmpq
+from flint import arb, fmpq
 
 from resstream.arithmetic.balls import BallEntry
 from resstream.arithmetic.entries import Entry, NoValue, entries_of
 from resstream.arithmetic.rationals import RationalEntry, exact_value
-from resstream.errors import ArithmeticLimit, NotExact, Undecided
+from resstream.arithmetic.surds import BITS, Surd, precision, sign_of
+from resstream.errors import ArithmeticLimit, NotExact
 
 MOST = 400
 """Terms of a sum, beyond which it is given up."""
 
-_BITS = 128  # of the first enclosure of a sum, and of what is shown
-_MOST_BITS = 2**14
-
-Sum = dict[fmpq, fmpq]
+Sum = dict[Surd, Surd]
 """Coefficients, none of them zero, by exponent."""
 
-_NOUGHT = fmpq(0)
-_ONE: Sum = {_NOUGHT: fmpq(1)}
+_NOUGHT, _UNIT = Surd.of(0), Surd.of(1)
+_ONE: Sum = {_NOUGHT: _UNIT}
 
 
 class ExponentialEntry(Entry):
@@ -47,7 +46,7 @@ class ExponentialEntry(Entry):
         return repr(self.settled())
 
     def of(self, value: fmpq) -> Entry:
-        return ExponentialEntry({_NOUGHT: value} if value != 0 else {})
+        return _constant(Surd.of(value))
 
     def plus(self, other: Any) -> Entry:
         if self.lower == other.lower:
@@ -85,13 +84,15 @@ class ExponentialEntry(Entry):
         assert isinstance(difference, ExponentialEntry)
         return not difference.upper
 
-    def _rational(self) -> fmpq | None:
-        """The number, where it is seen to be rational."""
+    def _algebraic(self, name: str) -> Surd:
+        """The number, where it is seen to be a surd; NotExact says of which function this was asked."""
         if not self.upper:
-            return fmpq(0)
-        return self.upper.get(_NOUGHT) if len(self.upper) == 1 and self.lower == _ONE else None
+            return _NOUGHT
+        if len(self.upper) > 1 or self.lower != _ONE or _NOUGHT not in self.upper:
+            raise NotExact(f"{name} of a number that is not algebraic is no sum of exponentials")
+        return self.upper[_NOUGHT]
 
-    def _monomial(self) -> tuple[fmpq, fmpq] | None:
+    def _monomial(self) -> tuple[Surd, Surd] | None:
         """(coefficient, exponent) of a number a e^q that is not zero."""
         if len(self.upper) != 1 or self.lower != _ONE:
             return None
@@ -105,53 +106,53 @@ class ExponentialEntry(Entry):
         found = self._monomial()
         if found is None:
             raise NotExact("the square root of a sum of exponentials is none, as a rule")
-        root = RationalEntry(found[0]).square_root()
-        assert isinstance(root, RationalEntry)
-        return ExponentialEntry({found[1] / 2: root.value})
-
-    def _at_rational(self, name: str) -> fmpq:
-        value = self._rational()
-        if value is None:
-            raise NotExact(f"{name} of a number that is not rational is no sum of exponentials")
-        return value
+        factor, exponent = found
+        return ExponentialEntry({exponent / Surd.of(2): factor.square_root()})
 
     def exponential(self) -> Entry:
-        return ExponentialEntry({self._at_rational("exp"): fmpq(1)})
+        return ExponentialEntry({self._algebraic("exp"): _UNIT})
 
     def logarithm(self) -> Entry:
         if self._sign() <= 0:
             return NoValue("logarithm of a number that is not positive", True)
         found = self._monomial()
-        if found is None or found[0] != 1:
+        if found is None or found[0] != _UNIT:
             raise NotExact("the logarithm of a sum of exponentials is none, as a rule")
-        return self.of(found[1])
+        return _constant(found[1])
 
     def hyperbolic_tangent(self) -> Entry:
-        twice = 2 * self._at_rational("tanh")
-        up = {twice: fmpq(1)}
-        return ExponentialEntry(_added(up, {_NOUGHT: fmpq(-1)}), _added(up, _ONE))
+        up = {Surd.of(2) * self._algebraic("tanh"): _UNIT}
+        return ExponentialEntry(_added(up, {_NOUGHT: -_UNIT}), _added(up, _ONE))
 
-    def _of_a_rational(self, name: str, method: str) -> Entry:
-        found = getattr(RationalEntry(self._at_rational(name)), method)()
-        return self.of(found.value)
+    def _at_nought(self, name: str, value: int) -> Entry:
+        if self.upper:
+            raise NotExact(f"{name} of a number other than zero is no sum of exponentials")
+        return self.of(fmpq(value))
 
     def cosine(self) -> Entry:
-        return self._of_a_rational("cos", "cosine")
+        return self._at_nought("cos", 1)
 
     def sine(self) -> Entry:
-        return self._of_a_rational("sin", "sine")
+        return self._at_nought("sin", 0)
 
     def error_function(self) -> Entry:
-        return self._of_a_rational("erf", "error_function")
+        return self._at_nought("erf", 0)
 
     def pi(self) -> Entry:
         raise NotExact("pi is no sum of exponentials")
 
     def settled(self) -> Entry:
-        value = self._rational()
-        if value is not None:
-            return RationalEntry(value)
-        return BallEntry(_enclosure(self.upper, _BITS) / _enclosure(self.lower, _BITS))
+        if not self.upper:
+            return RationalEntry(fmpq(0))
+        value = self.upper.get(_NOUGHT) if len(self.upper) == 1 and self.lower == _ONE else None
+        if value is not None and value.rational is not None:
+            return RationalEntry(value.rational)
+        with precision(BITS):
+            return BallEntry(_enclosure(self.upper) / _enclosure(self.lower))
+
+
+def _constant(value: Surd) -> ExponentialEntry:
+    return ExponentialEntry({_NOUGHT: value} if value else {})
 
 
 def _reduced(upper: Sum, lower: Sum) -> tuple[Sum, Sum]:
@@ -160,10 +161,8 @@ def _reduced(upper: Sum, lower: Sum) -> tuple[Sum, Sum]:
         return {}, _ONE
     top = max(lower)
     factor = lower[top]
-    if top != 0 or factor != 1:
-        upper, lower = (
-            {exponent - top: value / factor for exponent, value in each.items()} for each in (upper, lower)
-        )
+    if top or factor != _UNIT:
+        upper, lower = ({exponent - top: value / factor for exponent, value in each.items()} for each in (upper, lower))
     if len(lower) > 1 and len(upper) == len(lower):  # all of a softmax together: a multiple of its denominator
         shift = max(upper)
         scale = upper[shift]
@@ -176,7 +175,7 @@ def _added(first: Sum, second: Sum) -> Sum:
     found = dict(first)
     for exponent, factor in second.items():
         value = found.pop(exponent, _NOUGHT) + factor
-        if value != 0:
+        if value:
             found[exponent] = value
     return found
 
@@ -192,35 +191,16 @@ def _product(first: Sum, second: Sum) -> Sum:
     return found
 
 
-def _enclosure(terms: Sum, bits: int) -> arb:
-    with _precision(bits):
-        return sum((factor * arb(exponent).exp() for exponent, factor in terms.items()), arb(0))
+def _enclosure(terms: Sum) -> arb:
+    return sum((factor.enclosure() * exponent.enclosure().exp() for exponent, factor in terms.items()), arb(0))
 
 
 def _sign(terms: Sum) -> int:
-    """-1, 0 or 1: by coefficients alone where there is no term, and else by an enclosure relative to the largest."""
+    """-1, 0 or 1: zero where there is no term, and else by enclosures relative to the largest exponential."""
     if not terms:
         return 0
-    top, bits = max(terms), _BITS
-    relative = {exponent - top: factor for exponent, factor in terms.items()}
-    while bits <= _MOST_BITS:
-        value = _enclosure(relative, bits)
-        if value > 0:
-            return 1
-        if value < 0:
-            return -1
-        bits *= 2
-    raise Undecided(f"the sign of a sum of exponentials is not known at {_MOST_BITS} bits")
-
-
-@contextmanager
-def _precision(bits: int) -> Iterator[None]:
-    before = ctx.prec
-    ctx.prec = bits
-    try:
-        yield
-    finally:
-        ctx.prec = before
+    top = max(terms)
+    return sign_of(lambda: _enclosure({exponent - top: factor for exponent, factor in terms.items()}))
 
 
 @dataclass(frozen=True)
@@ -232,8 +212,7 @@ class Exponential:
     def array(self, values: Any) -> np.ndarray[Any, Any]:
         """The values (floats, integers, `Fraction`, `fmpq`; any shape) as entries."""
         values = np.asarray(values, dtype=object)
-        nought = ExponentialEntry({})
-        return entries_of([nought.of(exact_value(value)) for value in values.ravel().tolist()], values.shape)
+        return entries_of([_constant(Surd.of(exact_value(value))) for value in values.ravel().tolist()], values.shape)
 
     @contextmanager
     def working(self) -> Iterator[None]:
