@@ -20,7 +20,7 @@ from flint import arb, fmpq
 
 from resstream.arithmetic.balls import BallEntry
 from resstream.arithmetic.entries import Entry, NoValue, entries_of
-from resstream.arithmetic.rationals import RationalEntry, exact_value
+from resstream.arithmetic.rationals import RationalEntry, exact_root, exact_value
 from resstream.arithmetic.surds import BITS, Surd, precision, sign_of
 from resstream.errors import ArithmeticLimit, NotExact
 
@@ -83,6 +83,17 @@ class ExponentialEntry(Entry):
         difference = self.minus(other)
         assert isinstance(difference, ExponentialEntry)
         return not difference.upper
+
+    def root(self, degree: int) -> Entry:
+        sign = self._sign()
+        if sign <= 0:
+            return self if sign == 0 else NoValue("root of a negative number", True)
+        found = self._monomial()
+        value = found and found[0].rational
+        root = None if value is None else exact_root(value, degree)
+        if found is None or root is None:
+            raise NotExact(f"the root of degree {degree} of such a number is none, as a rule")
+        return ExponentialEntry({found[1] / Surd.of(degree): Surd.of(root)})
 
     def _algebraic(self, name: str) -> Surd:
         """The number, where it is seen to be a surd; NotExact says of which function this was asked."""

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from flint import fmpq
 
-from resstream.arithmetic import EXPONENTIAL, Ball, NoValue, RationalEntry, exact, exp, log, sqrt, tanh, total, where
+from resstream.arithmetic import EXPONENTIAL, Ball, NoValue, RationalEntry, e, exact, exp, log, sqrt, tanh, total, where
 from resstream.arithmetic.surds import Surd
 from resstream.claim import Claim, Instance
 from resstream.domains import Vector
@@ -116,6 +116,9 @@ def test_functions_and_what_they_refuse():
     x = numbers(Fraction(1, 3))
     assert (log(exp(x)) == x).all()
     assert (sqrt(exp(2 * x)) == exp(x)).all()
+    assert (8 * exp(x)).flat[0].root(3) == (2 * exp(x / 3)).flat[0]
+    assert (numbers(0).flat[0].root(3), numbers(1)[0, 0] * e) == (0, exp(numbers(1))[0, 0])
+    assert isinstance(numbers(-8).flat[0].root(3), NoValue)
     assert (tanh(x) * (exp(2 * x) + 1) == exp(2 * x) - 1).all()
     assert (exp(x) * exp(-x) == 1).all()
     assert isinstance((1 / numbers(0)).flat[0], NoValue)
@@ -125,6 +128,8 @@ def test_functions_and_what_they_refuse():
         lambda: log(exp(x) + 1),
         lambda: log(2 * exp(x)),
         lambda: sqrt(exp(x) + 1),
+        lambda: (exp(x) + 1).flat[0].root(3),
+        lambda: (2 * exp(x)).flat[0].root(3),
         lambda: tanh(exp(x)),
         lambda: x.flat[0].cosine(),
         lambda: x.flat[0].sine(),
