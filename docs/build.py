@@ -1,0 +1,169 @@
+"""Build the site of the documents, with warnings as errors.
+
+    python docs/build.py DIR [--gallery ID ...]
+
+Needs the extra "site" and asks the network for nothing. The notebooks of docs/tutorials are executed anew, a failing
+cell is an error; the reference has a page for each room, in it what its `__all__` names. The gallery holds the claims
+that are named (a handful by default; `--gallery all` takes some minutes), without audits.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import nbformat
+from jupyter_client import AsyncKernelManager
+from nbclient import NotebookClient
+from nbconvert import MarkdownExporter
+from whole import faults
+
+from resstream import claims
+from resstream.lab.gallery import write_gallery
+
+DOCS = Path(__file__).parent
+ROOT = DOCS.parent
+
+ROOMS = {
+    "claim": "State a claim",
+    "domains": "Domains",
+    "reference": "The mathematics",
+    "arithmetic": "Number systems",
+    "claims": "The library",
+    "falsify": "Search for counterexamples",
+    "audit": "Audit a claim",
+    "observe": "Look at a model",
+    "lab": "The laboratory",
+    "errors": "Errors",
+}
+"""The rooms of which the reference has a page."""
+
+SHOWN = ("contraction.diameter", "contraction.diameter_squared", "layernorm.nonexpansive", "softmax.rows_stochastic")
+"""The claims of the gallery, where none are named."""
+
+ELSEWHERE = {
+    "../CLAIMS.md": "claims.md",
+    "../proofs/README.md": "proofs.md",
+    "CLAIMS.md": "claims.md",
+    "CHANGELOG.md": "changelog.md",
+}
+"""Pages that stand outside docs/, and their names in the site."""
+
+
+def public(room: str) -> list[str]:
+    """The public names of a room: its `__all__`, or what is defined in it."""
+    module = importlib.import_module(f"resstream.{room}")
+    listed = getattr(module, "__all__", None)
+    if listed is not None:
+        return sorted(listed, key=lambda name: (not name[0].isupper(), name.lower()))
+    return [
+        name
+        for name, value in vars(module).items()
+        if not name.startswith("_") and getattr(value, "__module__", None) == module.__name__
+    ]
+
+
+def reference_page(room: str, title: str) -> str:
+    """The page of a room: its own words, then a directive for each name that has some."""
+    module = importlib.import_module(f"resstream.{room}")
+    words = (module.__doc__ or "").strip().partition("\n")
+    named = "\n".join(f"::: resstream.{room}.{name}\n" for name in public(room) if documented(module, name))
+    return f"# {title}\n\n`resstream.{room}`: {words[0]}\n{words[2]}\n\n{named}"
+
+
+def documented(module: object, name: str) -> bool:
+    """Whether a name is a function or a class: constants and types have no page of their own."""
+    value = getattr(module, name)
+    return isinstance(value, type) or (callable(value) and bool(getattr(value, "__doc__", None)))
+
+
+def relinked(text: str, at_root: bool = False) -> str:
+    """The links of a page that stands elsewhere in the repository, as the site has them."""
+    for old, new in ELSEWHERE.items():
+        text = text.replace(f"]({old})", f"]({new})")
+    text = text.replace("[A][B]", r"[A]\[B]")  # tokens of a statement, and no reference to a page
+    return text.replace("](docs/", "](") if at_root else text
+
+
+def home() -> str:
+    """The first part of the README, up to the examples of the command line."""
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    return readme.partition("\n## One run\n")[0] + "\n" + (DOCS / "home.md").read_text(encoding="utf-8")
+
+
+def executed(path: Path, pages: Path) -> None:
+    """A notebook, executed, as a page and as a notebook to download."""
+    notebook = nbformat.read(path, as_version=4)
+    # By sockets in the file system in place of ports: no network need be there.
+    manager = AsyncKernelManager(kernel_name="python3", transport="ipc", ip=str(pages.parent.parent / path.stem))
+    NotebookClient(notebook, timeout=300, km=manager).execute(env={**os.environ, "NO_COLOR": "1", "PY_COLORS": "0"})
+    text, _ = MarkdownExporter().from_notebook_node(notebook)
+    title, _, rest = text.partition("\n")
+    nbformat.write(notebook, pages / path.name)
+    download = f'<p><a href="{path.name}" download>This page as an executed notebook</a></p>'
+    (pages / path.with_suffix(".md").name).write_text(f"{title}\n\n{download}\n{rest}", encoding="utf-8")
+
+
+def assemble(pages: Path) -> None:
+    """Put all pages into a directory."""
+    shutil.copytree(
+        DOCS, pages, ignore=shutil.ignore_patterns("*.py", "*.yml", "*.toml", "*.ipynb", "home.md", "__pycache__")
+    )
+    for page in pages.rglob("*.md"):
+        page.write_text(relinked(page.read_text(encoding="utf-8")), encoding="utf-8")
+    (pages / "index.md").write_text(relinked(home(), at_root=True), encoding="utf-8")
+    for name, page in (("CLAIMS.md", "claims.md"), ("CHANGELOG.md", "changelog.md"), ("proofs/README.md", "proofs.md")):
+        (pages / page).write_text(relinked((ROOT / name).read_text(encoding="utf-8"), at_root=True), encoding="utf-8")
+    (pages / "reference").mkdir()
+    for room, title in ROOMS.items():
+        (pages / "reference" / f"{room}.md").write_text(reference_page(room, title), encoding="utf-8")
+    (pages / "tutorials").mkdir(exist_ok=True)
+    notebooks = sorted((DOCS / "tutorials").glob("*.ipynb"))
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        list(pool.map(executed, notebooks, [pages / "tutorials"] * len(notebooks)))
+
+
+def settings() -> str:
+    """The settings of the site, with the pages of the reference in its navigation."""
+    listed = json.dumps([{title: f"reference/{room}.md"} for room, title in ROOMS.items()])
+    text = (DOCS / "mkdocs.yml").read_text(encoding="utf-8")
+    return re.sub(r"\{\{reference\}\}", lambda _: listed, text)
+
+
+def build(out: Path, gallery: list[str]) -> None:
+    """Build the site into a new directory."""
+    if out.exists():
+        sys.exit(f"{out} exists: expected a new directory")
+    with tempfile.TemporaryDirectory() as name:
+        work = Path(name)
+        assemble(work / "docs")
+        (work / "mkdocs.yml").write_text(settings(), encoding="utf-8")
+        subprocess.run([sys.executable, "-m", "zensical", "build", "--strict"], cwd=work, check=True)
+        shown = claims.matching([] if gallery == ["all"] else gallery)
+        write_gallery(work / "site" / "gallery", shown, audits=False)
+        found = list(faults(work / "site"))
+        if found:
+            sys.exit("\n".join(found))
+        shutil.copytree(work / "site", out)
+
+
+def main() -> None:
+    """Read the arguments and build."""
+    options = argparse.ArgumentParser(description="Build the site.")
+    options.add_argument("directory", type=Path)
+    options.add_argument("--gallery", nargs="+", default=list(SHOWN), metavar="ID", help="claims to show, or: all")
+    given = options.parse_args()
+    build(given.directory, given.gallery)
+
+
+if __name__ == "__main__":
+    main()
