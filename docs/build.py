@@ -13,7 +13,6 @@ import argparse
 import importlib
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -132,11 +131,13 @@ def assemble(pages: Path) -> None:
         list(pool.map(executed, notebooks, [pages / "tutorials"] * len(notebooks)))
 
 
-def settings() -> str:
-    """The settings of the site, with the pages of the reference in its navigation."""
+def settings(pages: Path) -> str:
+    """The settings of the site: its navigation has the pages of the reference, and at its end what it does not name."""
     listed = json.dumps([{title: f"reference/{room}.md"} for room, title in ROOMS.items()])
-    text = (DOCS / "mkdocs.yml").read_text(encoding="utf-8")
-    return re.sub(r"\{\{reference\}\}", lambda _: listed, text)
+    text = (DOCS / "mkdocs.yml").read_text(encoding="utf-8").replace("{{reference}}", listed)
+    others = sorted(str(page.relative_to(pages)) for page in pages.rglob("*.md"))
+    unnamed = [page for page in others if page not in text and page != "proofs.md"]
+    return f"{text}  - More: {json.dumps(unnamed)}\n" if unnamed else text
 
 
 def build(out: Path, gallery: list[str]) -> None:
@@ -146,7 +147,7 @@ def build(out: Path, gallery: list[str]) -> None:
     with tempfile.TemporaryDirectory() as name:
         work = Path(name)
         assemble(work / "docs")
-        (work / "mkdocs.yml").write_text(settings(), encoding="utf-8")
+        (work / "mkdocs.yml").write_text(settings(work / "docs"), encoding="utf-8")
         subprocess.run([sys.executable, "-m", "zensical", "build", "--strict"], cwd=work, check=True)
         shown = claims.matching([] if gallery == ["all"] else gallery)
         write_gallery(work / "site" / "gallery", shown, audits=False)

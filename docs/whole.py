@@ -49,11 +49,11 @@ def faults(site: Path) -> Iterator[str]:
             parts = urlsplit(url)
             target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
             target = target / "index.html" if target.is_dir() else target
+            placed = unquote(parts.fragment) in ({"", "__search"} | pages[target].places if target in pages else {""})
             if not target.is_file():
                 yield f"{own}: no such file: {url}"
-            elif parts.fragment and target.name != "lab.html" and target in pages:  # the laboratory's are states
-                if unquote(parts.fragment) not in pages[target].places | {"__search"}:
-                    yield f"{own}: no such place: {url}"
+            elif not placed and target.name != "lab.html":  # the laboratory's fragments are states
+                yield f"{own}: no such place: {url}"
 
 
 def _elsewhere(url: str) -> bool:

@@ -61,7 +61,7 @@ def test_every_layer_is_drawn():
     (contract,) = (one for one in settings["tool"]["importlinter"]["contracts"] if one["type"] == "layers")
     layers = {name.strip().removeprefix("resstream.") for line in contract["layers"] for name in line.split("|")}
     drawn = re.findall(r'data-room="([\w.]+)"', (ROOT / "docs" / "rooms.svg").read_text())
-    assert set(drawn) >= layers
+    assert layers - set(drawn) == set(), "draw them in docs/rooms.svg"
 
 
 # ---- the site ---------------------------------------------------------------
@@ -95,12 +95,3 @@ def test_what_is_not_whole_is_a_fault(tmp_path, page, fault):
 
 def test_no_page_at_all_is_a_fault(tmp_path):
     assert list(whole.faults(tmp_path)) == [f"{tmp_path}: no page at all"]
-
-
-def test_every_page_of_the_documents_is_in_the_navigation():
-    settings = (ROOT / "docs" / "mkdocs.yml").read_text()
-    named = set(re.findall(r"[\w/-]+\.md", settings))
-    pages = {str(path.relative_to(ROOT / "docs")) for path in (ROOT / "docs").rglob("*.md")} - {"home.md"}
-    pages |= {f"tutorials/{path.stem}.md" for path in (ROOT / "docs" / "tutorials").glob("*.ipynb")}
-    assert len(pages) >= 15
-    assert pages <= named
