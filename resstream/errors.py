@@ -49,6 +49,10 @@ class Undecided(ArithmeticLimit):
     """The enclosures overlap, so the answer needs more precision."""
 
 
+class Kink(Undecided):
+    """A derivative is asked for at a kink: an absolute value, a maximum or a ReLU of equal values."""
+
+
 class Unbounded(Undecided):
     """An enclosure has grown to the whole line."""
 

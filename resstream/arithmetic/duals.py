@@ -10,7 +10,7 @@ from typing import Any
 from flint import fmpq
 
 from resstream.arithmetic.entries import Entry, NoValue
-from resstream.errors import Undecided
+from resstream.errors import Kink
 
 
 class DualEntry(Entry):
@@ -91,7 +91,7 @@ class DualEntry(Entry):
     @staticmethod
     def _at_kink(smooth: bool, result: Entry) -> Entry:
         if not smooth:
-            raise Undecided("derivative asked at a kink (absolute value, maximum or ReLU of equal values)")
+            raise Kink("derivative asked at a kink (absolute value, maximum or ReLU of equal values)")
         return result
 
     def square_root(self) -> Entry:

@@ -21,7 +21,7 @@ from resstream.arithmetic.entries import Entry, NoValue, place
 from resstream.arithmetic.literals import to_fmpq
 from resstream.arithmetic.obligations import NONNEGATIVE, NONZERO, POSITIVE, Obligation, note, noted
 from resstream.arithmetic.rationals import RationalEntry, one_entry
-from resstream.errors import NotExpressible, Undecided
+from resstream.errors import Kink, NotExpressible
 
 
 def sympy() -> Any:
@@ -179,7 +179,7 @@ class SymbolicEntry(Entry):
         for jump in sorted(slope.atoms(sympy().sign, sympy().Heaviside), key=str):
             at = SymbolicEntry(jump.args[0].subs(time, 0))
             if at.value.is_zero:
-                raise Undecided("derivative asked at a kink (absolute value, maximum or ReLU of equal values)")
+                raise Kink("derivative asked at a kink (absolute value, maximum or ReLU of equal values)")
             note(at, NONZERO, f"distance to a kink in {place()}")
         return SymbolicEntry(slope.xreplace({time: sympy().S.Zero}))
 

@@ -11,7 +11,7 @@ a scalar is (..., 1, 1). What cannot vary within a batch (the kind of a norm) is
 from __future__ import annotations
 
 from resstream.domains.base import Domain, Options, Part, Parts, Size, Sizes, entries, is_all, require_domain, size_of
-from resstream.domains.combined import Given, Product, Stack, Transformed
+from resstream.domains.combined import Given, Pair, Product, Stack, Transformed
 from resstream.domains.invertible import Invertible, InvertiblePair, Projection
 from resstream.domains.matrices import (
     Matrix,
@@ -80,6 +80,7 @@ __all__ = [
     "Options",
     "Ordered",
     "Orthogonal",
+    "Pair",
     "Part",
     "Parts",
     "Permutation",

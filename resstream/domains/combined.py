@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -123,6 +123,57 @@ class Product(Domain):
 
     def __str__(self) -> str:
         return f"Product({', '.join(map(str, self.factors))})"
+
+
+@dataclass(frozen=True)
+class Pair(Domain):
+    """Pairs (x, y) of members of one domain as a tuple, near each other as often as not: for claims of Lipschitz kind.
+
+    y is built from the raw arrays of x and what is added to them.
+    """
+
+    inner: Domain
+
+    @property
+    def _both(self) -> Product:
+        return Product(self.inner, self.inner)
+
+    def options(self) -> dict[str, tuple[str, ...]]:
+        return self._both.options()
+
+    def parts(self, sizes: Sizes, options: Options) -> dict[str, Part]:
+        # What is added has no ends, as a domain builds a member of any raw numbers.
+        parts = self._both.parts(sizes, options)
+        return {name: Part(parts[name].shape) if _added_to(name, parts) else parts[name] for name in parts}
+
+    def build(self, raw: Parts, options: Options, sizes: Sizes) -> Any:
+        parts = self._both.parts(sizes, options)
+        moved = {name: raw[first] + raw[name] for name in parts if (first := _added_to(name, parts))}
+        return self._both.build({**raw, **moved}, options, sizes)
+
+    def piece(self, unknowns: Unknowns, sizes: Sizes, options: Options) -> Piece:
+        piece, parts = self._both.piece(unknowns, sizes, options), self._both.parts(sizes, options)
+
+        def raw(value: Value) -> Parts:
+            found = raw_values(piece, value)
+            added = {name: found[name] - found[first] for name in parts if (first := _added_to(name, parts))}
+            return {**found, **added}
+
+        return Piece(piece.object, None if piece.raw is None else raw)
+
+    def contains(self, value: Any, sizes: Sizes) -> bool:
+        return self._both.contains(value, sizes)
+
+    def wider(self) -> Domain | None:
+        inner = self.inner.wider()
+        return None if inner is None else Pair(inner)
+
+
+def _added_to(name: str, parts: Mapping[str, Part]) -> str:
+    """The part of the first of a pair to which one of the second is added; empty for whole numbers and the first."""
+    first = "0" + name[1:]
+    alike = first in parts and parts[first].shape == parts[name].shape and parts[name].kind != "whole"
+    return first if name != first and alike else ""
 
 
 def _of(place: int, named: Any) -> dict[str, Any]:

@@ -212,6 +212,8 @@ SETS = [
     domains.Alibi(3),
     domains.NearbyPair(1, 2, 1),
     domains.Product(domains.Simplex(2), domains.Vector(2)),
+    domains.Pair(domains.Simplex(2)),
+    domains.Pair(domains.Subset(2)),
     domains.Given(0, exact(1, 3)),
     domains.Transformed(domains.Vector(2), square),
 ]
