@@ -57,7 +57,7 @@ _FRACTIONS = Language(_fraction, ARITHMETIC, indexed)
 _BALLS = Language(
     _fraction,
     {**ARITHMETIC, "max": "larger({}, {})", "pi": "pi"}
-    | {f: f + "({})" for f in ("sqrt", "exp", "log", "cos", "sin", "tanh")},
+    | {f: f + "({})" for f in ("sqrt", "exp", "log", "cos", "sin", "tanh", "erf")},
     indexed,
 )
 

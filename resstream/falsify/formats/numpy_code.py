@@ -16,7 +16,9 @@ def _float(value: fmpq) -> str:
 
 LANGUAGE = Language(
     _float,
-    ARITHMETIC | {"pi": "np.pi"} | {name: f"np.{name}({{}})" for name in ("sqrt", "exp", "log", "cos", "sin", "tanh")},
+    ARITHMETIC
+    | {"pi": "np.pi", "erf": "math.erf({})"}
+    | {name: f"np.{name}({{}})" for name in ("sqrt", "exp", "log", "cos", "sin", "tanh")},
     lambda name, index: f"{name}[{', '.join(map(str, index))}]",
 )
 
@@ -24,7 +26,8 @@ LANGUAGE = Language(
 def write(trace: Trace) -> str:
     """The code, as text."""
     program = Program.of(LANGUAGE, trace.arrays, trace.facts)
-    lines = [f'"""{quoted(trace.claim.id)} is false at this instance (in floats)."""', "", "import numpy as np", ""]
+    lines = [f'"""{quoted(trace.claim.id)} is false at this instance (in floats)."""', ""]
+    lines += ["import math", "", "import numpy as np", ""]
     lines += instance(trace, program, lambda text: f"np.array({text}, dtype=float)")
     for fact in trace.violation:
         lines += ["", *assignments(program, fact.lhs, fact.rhs)]

@@ -158,7 +158,7 @@ def _with_names(name: str, value: Any, found: list[tuple[str, Array | str]]) -> 
 
 
 _TAKEN = re.compile(
-    r"t\d+|[QR]|iv|sys|np|sp|lhs|rhs|Ball|checked|require|interval|nonzero|larger|sqrt|exp|log|cos|sin|tanh|abs|max|pi|erf"
+    r"t\d+|[QR]|iv|sys|math|np|sp|lhs|rhs|Ball|checked|require|interval|nonzero|larger|sqrt|exp|log|cos|sin|tanh|abs|max|pi|erf"
 )
 
 
