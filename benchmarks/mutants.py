@@ -67,7 +67,7 @@ CONCERNS: dict[str, list[str]] = {
         "tests/properties/test_arithmetic*.py tests/soundness/test_entries.py",
         "tests/symbolic/test_reading.py",
     ],
-    "resstream/relations.py": ["tests/properties/test_relations*.py", "tests/properties/test_judge.py"],
+    "resstream/relations/*.py": ["tests/properties/test_relations*.py", "tests/properties/test_judge.py"],
     "resstream/claim.py": ["tests/properties/test_claim.py", "tests/soundness/test_tricks.py"],
     "resstream/domains*": ["tests/properties/test_domains*.py"],
     "resstream/falsify/judge.py": ["tests/properties/test_judge*.py", "tests/soundness/test_tricks.py"],

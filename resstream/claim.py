@@ -32,10 +32,17 @@ from resstream.relations import (
     Relation,
     at_least,
     at_most,
+    differ,
+    either,
     equal,
     every,
+    iff,
+    implies,
+    in_some_entry,
     less_than,
     more_than,
+    negation,
+    within,
 )
 
 
@@ -127,23 +134,7 @@ DEFAULT_RANGE = range(1, 7)
 LARGEST_RAW = 4_000_000
 """Raw numbers that one instance of a claim may take."""
 
-_SLACK_RELATIVE = 1e-9
-_SLACK_ABSOLUTE = 1e-12
-"""How far a hypothesis may miss in float64 before its instance is discarded unjudged."""
-
 Hypothesis = Callable[..., Relation]
-
-
-def _met(relation: Relation, count: int) -> tuple[Array, Array]:
-    """Which instances meet a hypothesis in float64, with slack for rounding (none where it is strict), and misses."""
-    met, missing = np.ones(count, dtype=bool), np.zeros(count)
-    for part in relation.relations if isinstance(relation, Every) else (relation,):
-        margin = part.margin(count)
-        strict = isinstance(part, Comparison) and part.is_strict
-        least = -(_SLACK_RELATIVE * margin.scale + _SLACK_ABSOLUTE)
-        met &= margin.slack > 0 if strict else margin.slack >= least
-        missing += np.maximum(-margin.relative, 0)
-    return met, missing
 
 
 @dataclass(frozen=True, repr=False)
@@ -279,7 +270,7 @@ class Claim:
         if not isinstance(result, Relation):
             raise ClaimError(
                 f"claim {self.id}: {place_of(function)} returned {type(result).__name__}, expected a relation "
-                "(at_most, at_least, less_than, more_than, equal or every)"
+                "(at_most, at_least, less_than, more_than, equal, every, either, implies, ...)"
             )
         return result
 
@@ -323,7 +314,7 @@ class Claim:
             if self.assuming:
                 objects = self.build(raw)
                 for function in self.assuming:
-                    its_met, its_missing = _met(self._call(function, objects), raw.count)
+                    its_met, its_missing = self._call(function, objects).met(raw.count)
                     met &= its_met
                     missing += its_missing
                 if not met.any():
@@ -349,8 +340,7 @@ class Claim:
         missing = 0.0
         with FLOAT64.working():
             for function in self.assuming:
-                relation = self._call(function, self.build(raw))
-                met, missed = _met(relation, 1)
+                met, missed = self._call(function, self.build(raw)).met(1)
                 missing += float(missed[0])
                 if not met[0]:
                     return False, missing, np.nan, np.nan
@@ -379,6 +369,7 @@ class Claim:
         *,
         lhs: Callable[..., Any] | None = None,
         rhs: Callable[..., Any] | None = None,
+        conclusion: Callable[..., Relation] | None = None,
         assuming: Sequence[Hypothesis] = (),
         without: Sequence[str] | str = (),
         over: Mapping[str, Domain] | None = None,
@@ -389,9 +380,9 @@ class Claim:
         """A modified claim.
 
         lhs, rhs: functions of any of the claim's variables and of `lhs`, `rhs` (the present sides) that give the new
-        side. assuming: further hypotheses. without: names of hypotheses to drop. over, sizes: domains and ranges that
-        take the place of those of the same name. Raises ClaimError for unknown names, and for a new side of a claim
-        that states several relations.
+        side. conclusion: a function of the same that gives another relation. assuming: further hypotheses. without:
+        names of hypotheses to drop. over, sizes: domains and ranges that take the place of those of the same name.
+        Raises ClaimError for unknown names, and for a new side of a claim that states several relations.
         """
         dropped = (without,) if isinstance(without, str) else tuple(without)
         known = [function.__name__ for function in self.assuming]
@@ -403,6 +394,12 @@ class Claim:
         for name in over or {}:
             if name not in self.over:
                 raise ClaimError(f"claim {self.id}: over={name!r}, expected one of its variables {list(self.over)}")
+        if lhs or rhs:
+            if conclusion:
+                raise ClaimError(
+                    f"claim {self.id}: expected a new conclusion, or new sides of the present one, not both"
+                )
+            conclusion = _with_sides(self, lhs, rhs)
         return dataclasses.replace(
             self,
             id=id or self.id + "+modified",
@@ -410,7 +407,7 @@ class Claim:
             assuming=(*(f for f in self.assuming if f.__name__ not in dropped), *assuming),
             sizes={**self.sizes, **(sizes or {})},
             expect=expect,
-            conclusion=_with_sides(self, lhs, rhs) if lhs or rhs else self.conclusion,
+            conclusion=_concluding(self, conclusion) if conclusion else self.conclusion,
             origin=None,
         )
 
@@ -423,24 +420,49 @@ def _with_sides(
     claim: Claim, lhs: Callable[..., Any] | None, rhs: Callable[..., Any] | None
 ) -> Callable[..., Relation]:
     for side in (lhs, rhs):
-        for name in _parameters(side) if side else ():
-            if name not in claim.over and name not in ("lhs", "rhs"):
-                raise ClaimError(
-                    f"claim {claim.id}: a new side uses {name!r}, expected lhs, rhs or one of {list(claim.over)}"
-                )
+        _require_known(claim, side, "a new side")
 
     def conclusion(**objects: Any) -> Relation:
-        before = claim.conclude(objects)
-        if not isinstance(before, Comparison):
-            raise ClaimError(f"claim {claim.id} states several relations, so lhs= and rhs= cannot replace a side of it")
-        left, _, right = before.stated
-        scope = {**objects, "lhs": left, "rhs": right}
-        new_left, new_right = (
-            side(**{name: scope[name] for name in _parameters(side)}) if side else old
-            for side, old in ((lhs, left), (rhs, right))
+        before, scope = _sides_of(claim, objects)
+        left, right = (
+            side(**{name: scope[name] for name in _parameters(side)}) if side else scope[old]
+            for side, old in ((lhs, "lhs"), (rhs, "rhs"))
         )
-        return before.with_stated(new_left, new_right)
+        return before.with_stated(left, right)
 
+    return _of_variables(claim, conclusion)
+
+
+def _concluding(claim: Claim, function: Callable[..., Relation]) -> Callable[..., Relation]:
+    """The function of the claim's variables that gives another conclusion, which may use the present sides."""
+    names = _parameters(function)
+    _require_known(claim, function, "a new conclusion")
+    if not {"lhs", "rhs"} & set(names):
+        return function
+
+    def conclusion(**objects: Any) -> Relation:
+        _, scope = _sides_of(claim, objects)
+        return function(**{name: scope[name] for name in names})
+
+    return _of_variables(claim, conclusion)
+
+
+def _require_known(claim: Claim, function: Callable[..., Any] | None, what: str) -> None:
+    for name in _parameters(function) if function else ():
+        if name not in claim.over and name not in ("lhs", "rhs"):
+            raise ClaimError(f"claim {claim.id}: {what} uses {name!r}, expected lhs, rhs or one of {list(claim.over)}")
+
+
+def _sides_of(claim: Claim, objects: Mapping[str, Any]) -> tuple[Comparison, dict[str, Any]]:
+    """The conclusion, which must be one comparison, and the objects with its sides as `lhs` and `rhs`."""
+    before = claim.conclude(objects)
+    if not isinstance(before, Comparison):
+        raise ClaimError(f"claim {claim.id} states several relations, so lhs= and rhs= cannot replace a side of it")
+    left, _, right = before.stated
+    return before, {**objects, "lhs": left, "rhs": right}
+
+
+def _of_variables(claim: Claim, conclusion: Callable[..., Relation]) -> Callable[..., Relation]:
     conclusion.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
         [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY) for name in claim.over]
     )
@@ -527,8 +549,15 @@ __all__ = [
     "at_least",
     "at_most",
     "claim",
+    "differ",
+    "either",
     "equal",
     "every",
+    "iff",
+    "implies",
+    "in_some_entry",
     "less_than",
     "more_than",
+    "negation",
+    "within",
 ]

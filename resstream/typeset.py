@@ -54,8 +54,8 @@ class Formula:
 def conclusion(function: Callable[..., Any]) -> list[Formula]:
     """What a claim's function returns, one formula a relation, after its definitions; none where it is too much code.
 
-    Read off the source: a function of assignments of names and one `return` of at_most, at_least, less_than, more_than,
-    equal or every of these. Anything else (loops, branches, slices) gives an empty list.
+    Read off the source: a function of assignments of names and one `return` of relations (at_most, implies, ...).
+    Anything else (loops, branches, slices) gives an empty list.
     """
     try:
         tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
@@ -80,6 +80,14 @@ _RELATIONS = {
     "less_than": ("&lt;", "<"),
     "more_than": ("&gt;", ">"),
     "equal": ("=", "="),
+    "differ": ("≠", r"\ne"),
+}
+
+_JOINED = {
+    "either": ("∨", r"\lor"),
+    "every": ("∧", r"\land"),
+    "implies": ("⟹", r"\implies"),
+    "iff": ("⟺", r"\iff"),
 }
 
 _NAMED = {
@@ -107,11 +115,34 @@ def _relations(node: ast.expr) -> list[Formula]:
         raise _Unreadable
     if node.func.id == "every":
         return [formula for argument in node.args for formula in _relations(argument)]
-    if node.func.id not in _RELATIONS or len(node.args) != 2:
+    return [_relation(node, fenced=False)]
+
+
+def _relation(node: ast.expr, fenced: bool) -> Formula:
+    """A relation as one formula, in brackets where it is `fenced` and made of others."""
+    if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name)) or node.keywords:
         raise _Unreadable
-    sign, latex = _RELATIONS[node.func.id]
-    left, right = (_formula(argument, 0) for argument in node.args)
-    return [Formula(f"{left.mathml}<mo>{sign}</mo>{right.mathml}", f"{left.latex} {latex} {right.latex}")]
+    name, arguments = node.func.id, node.args
+    if name in _RELATIONS and len(arguments) == 2:
+        sign, latex = _RELATIONS[name]
+        left, right = (_formula(argument, 0) for argument in arguments)
+        return Formula(f"{left.mathml}<mo>{sign}</mo>{right.mathml}", f"{left.latex} {latex} {right.latex}")
+    if name == "within" and len(arguments) == 3:
+        size = _call("absolute", [ast.BinOp(arguments[0], ast.Sub(), arguments[1])], [])
+        error = _formula(arguments[2], 0)
+        return Formula(f"{size.mathml}<mo>≤</mo>{error.mathml}", rf"{size.latex} \le {error.latex}")
+    if name in _JOINED and arguments:
+        sign, latex = _JOINED[name]
+        parts = [_relation(argument, fenced=True) for argument in arguments]
+        mathml = f"<mo>{sign}</mo>".join(part.mathml for part in parts)
+        return _fenced(Formula(mathml, f" {latex} ".join(part.latex for part in parts)), fenced)
+    if name in ("negation", "in_some_entry") and len(arguments) == 1:
+        inner = _relation(arguments[0], fenced=name == "negation")
+        if name == "negation":
+            return Formula(f"<mo>¬</mo><mrow>{inner.mathml}</mrow>", rf"\lnot {inner.latex}")
+        words = "in some entry"
+        return _fenced(Formula(f"{inner.mathml}<mtext> {words}</mtext>", rf"{inner.latex} \text{{ {words}}}"), fenced)
+    raise _Unreadable
 
 
 def _definition(step: ast.stmt) -> Formula:
@@ -192,6 +223,8 @@ def _fenced(inner: Formula, needed: bool) -> Formula:
 def _call(name: str, arguments: list[ast.expr], keywords: list[ast.keyword]) -> Formula:
     if any(isinstance(argument, ast.Starred) for argument in arguments) or not arguments:
         raise _Unreadable
+    if name == "exact" and isinstance(arguments[0], ast.Constant) and isinstance(arguments[0].value, str):
+        return Formula(f"<mn>{arguments[0].value}</mn>", arguments[0].value)
     if name == "exact":
         parts = [_formula(argument, 0) for argument in arguments]
         if len(parts) == 1:

@@ -27,7 +27,10 @@ def restated(claim: Claim, suffix: str, change: Callable[[Relation, Mapping[str,
 
 
 def relations_of(claim: Claim) -> list[Comparison]:
-    """The relations of the conclusion, at an instance of the smallest sizes; none where that cannot be evaluated."""
+    """The comparisons of the conclusion, at an instance of the smallest sizes.
+
+    None where that cannot be evaluated, and where the conclusion is no conjunction of comparisons.
+    """
     rng = np.random.default_rng(0)
     sizes = {name: min(values) for name, values in claim.size_ranges().items()}
     options = {name: values[0] for name, values in claim.option_values().items()}
@@ -37,7 +40,9 @@ def relations_of(claim: Claim) -> list[Comparison]:
         )
         with FLOAT64.working():
             try:
-                return list(claim.conclude(claim.build(raw)))
+                parts = claim.conclude(claim.build(raw)).conjuncts
+                found = [one for one in parts if isinstance(one, Comparison)]
+                return found if len(found) == len(parts) else []
             except (ArithmeticLimit, DomainError, ArithmeticError):
                 sizes = engines.draw_shape(claim, rng)[0]
     return []

@@ -33,6 +33,10 @@ def falsify(
     identifier: Claims,
     lhs: Annotated[str | None, typer.Option(metavar="EXPR", help="Another left side (may use lhs, rhs).")] = None,
     rhs: Annotated[str | None, typer.Option(metavar="EXPR", help="Another right side (may use lhs, rhs).")] = None,
+    conclusion: Annotated[
+        str | None, typer.Option(metavar="RELATION", help="Another conclusion: either(at_most(lhs, rhs), ...).")
+    ] = None,
+    assuming: Annotated[list[str] | None, typer.Option(metavar="RELATION", help="A further hypothesis.")] = None,
     without: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Drop a hypothesis.")] = None,
     over: Annotated[list[str] | None, typer.Option(metavar="NAME=DOMAIN", help="Another domain: A=Causal(n).")] = None,
     sizes: Annotated[list[str] | None, typer.Option(metavar="NAME=RANGE", help="Another range: n=2:6.")] = None,
@@ -58,7 +62,15 @@ def falsify(
     if save is not None:
         require_directory("--save", save)
     changes = {"over": _named("--over", over), "sizes": _named("--sizes", sizes)}
-    claim = variants.vary(variants.find(identifier), lhs=lhs, rhs=rhs, without=without or (), **changes)
+    claim = variants.vary(
+        variants.find(identifier),
+        lhs=lhs,
+        rhs=rhs,
+        conclusion=conclusion,
+        assuming=assuming or (),
+        without=without or (),
+        **changes,
+    )
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
     with Progress(*columns, console=notes, transient=True, disable=not notes.is_terminal) as progress:
         task = progress.add_task("searching", total=budget)

@@ -12,7 +12,7 @@ from typing import Any
 
 from flint import arb
 
-from resstream.arithmetic import EXPONENTIAL, RATIONAL, Ball, BallEntry, NumberSystem, RationalEntry
+from resstream.arithmetic import EXPONENTIAL, RATIONAL, Ball, BallEntry, NoValue, NumberSystem, RationalEntry
 from resstream.claim import Claim, Instance
 from resstream.errors import NotDeterministic
 from resstream.falsify.judge import PRECISIONS, UNDECIDED, VIOLATED, Judgement, judge, judge_exactly, read
@@ -78,6 +78,10 @@ def _agree(first: Judgement, second: Judgement) -> bool:
 
 
 def _may_be_equal(first: Any, second: Any) -> bool:
+    if isinstance(first, NoValue) or isinstance(second, NoValue):  # behind a premise that fails
+        return not any(isinstance(one, NoValue) and one.certain for one in (first, second)) or type(first) is type(
+            second
+        )
     if isinstance(first, RationalEntry) and isinstance(second, RationalEntry):
         return bool(first.value == second.value)
     return bool(_ball(first).overlaps(_ball(second)))

@@ -114,6 +114,7 @@ class Exhibit:
         relation = _LATEX[self._shown_relation()]
         sides = rf"\mathrm{{lhs}} = {_latex_number(self.judgement.lhs)} &{relation} "
         rows.append(sides + rf"{_latex_number(self.judgement.rhs)} = \mathrm{{rhs}}")
+        rows += [_latex_beside(*one) for one in self.judgement.beside]
         return "\\begin{aligned}\n" + " \\\\\n".join(rows) + "\n\\end{aligned}"
 
     def _repr_latex_(self) -> str:
@@ -145,6 +146,7 @@ class Exhibit:
             "rhs": _number(verdict.rhs),
             "bits": verdict.bits,
             "margin": verdict.margin,
+            "beside": [beside_text(one) for one in verdict.beside],
         }
 
 
@@ -179,7 +181,7 @@ class Counterexample(Exhibit):
     @property
     def largest_violation(self) -> float:
         """The largest certified relative violation seen, as a share of |lhs| + |rhs|."""
-        return -self.worst.judgement.margin if self.worst else 0.0
+        return 0 - self.worst.judgement.margin if self.worst else 0.0
 
     @property
     def largest_raw(self) -> Instance | None:
@@ -195,7 +197,8 @@ class Counterexample(Exhibit):
         lines = [
             *super()._sides(),
             f"lhs {verdict.kind} rhs fails: lhs {NEGATED[verdict.kind]} rhs {certain}; relative violation "
-            f"{-verdict.margin:.3g}, largest seen {self.largest_violation:.3g}",
+            f"{0 - verdict.margin:.3g}, largest seen {self.largest_violation:.3g}",
+            *(beside_text(one) for one in verdict.beside),
         ]
         if self.engine:
             lines.append(f"found by {self.engine}, seed {self.seed}")
@@ -441,6 +444,12 @@ def _number(value: Any) -> str:
     return str(to_fraction(_plain(value)))
 
 
+def beside_text(beside: tuple[str, Any, str, Any]) -> str:
+    """What else a violation rests on, in a line: a premise that holds, an alternative that fails too."""
+    what, lhs, symbol, rhs = beside
+    return f"{what}: {_number(lhs)} {symbol} {_number(rhs)}" if symbol else what
+
+
 def _plain(value: Any) -> Any:
     return value.value if isinstance(value, RationalEntry) else value
 
@@ -487,6 +496,11 @@ def _latex_number(value: Any) -> str:
         return str(exact.numerator)
     sign = "-" if exact < 0 else ""
     return rf"{sign}\tfrac{{{abs(exact.numerator)}}}{{{exact.denominator}}}"
+
+
+def _latex_beside(what: str, lhs: Any, symbol: str, rhs: Any) -> str:
+    sides = rf" {_latex_number(lhs)} {_LATEX[symbol]} {_latex_number(rhs)}" if symbol else ""
+    return rf"&\text{{{_latex_escaped(what)}{':' if symbol else ''}}}{sides}"
 
 
 def _latex_matrix(value: Array) -> str:
@@ -542,4 +556,13 @@ def _claim_code(origin: Origin) -> tuple[str, str]:
     return imports, made
 
 
-__all__ = ["FORMAT", "Counterexample", "Exhibit", "from_json", "instance", "raw_from_json", "raw_to_json"]
+__all__ = [
+    "FORMAT",
+    "Counterexample",
+    "Exhibit",
+    "beside_text",
+    "from_json",
+    "instance",
+    "raw_from_json",
+    "raw_to_json",
+]

@@ -15,10 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from resstream import arithmetic, reference
+from resstream import arithmetic, reference, relations
 from resstream.arithmetic import Exact, Literal, power
 from resstream.claim import Claim
 from resstream.errors import ClaimError
+from resstream.relations import Relation
 
 LONGEST = 1000
 """Characters of an expression."""
@@ -142,6 +143,16 @@ FUNCTIONS: Mapping[str, Callable[..., Any]] = {
 }
 """What an expression may call."""
 
+RELATIONS: Mapping[str, Callable[..., Relation]] = {
+    function.__name__: function
+    for function in (
+        *(relations.at_least, relations.at_most, relations.differ, relations.either, relations.equal),
+        *(relations.every, relations.iff, relations.implies, relations.in_some_entry, relations.less_than),
+        *(relations.more_than, relations.negation, relations.within),
+    )
+}
+"""What an expression that states a relation may call as well."""
+
 CONSTANTS: Mapping[str, Any] = {
     "L1": reference.L1,
     "L2": reference.L2,
@@ -194,17 +205,34 @@ Compiled = Callable[[Mapping[str, Any]], Any]
 
 def side(text: str, names: tuple[str, ...], what: str) -> Callable[..., Any]:
     """A function for `Claim.replace(lhs=..., rhs=...)`, of those of the names that the expression uses."""
+    return _function(text, names, what, FUNCTIONS, (np.ndarray, int, Literal), "a number or an array")
+
+
+def relation(text: str, names: tuple[str, ...], what: str) -> Callable[..., Relation]:
+    """A function for `Claim.replace(conclusion=..., assuming=...)`, of those of the names that the expression uses."""
+    return _function(text, names, what, {**FUNCTIONS, **RELATIONS}, (Relation,), "a relation such as at_most(..., ...)")
+
+
+def _function(
+    text: str,
+    names: tuple[str, ...],
+    what: str,
+    functions: Mapping[str, Callable[..., Any]],
+    kinds: tuple[type, ...],
+    expected: str,
+) -> Callable[..., Any]:
+    """The function that an expression is, whose values are of some kinds."""
     stripped = text.strip()
     tree = parse(stripped, what)
     used: list[str] = []
-    compiled = _Compiler(stripped, names, what, used).compile(tree, 0)
+    compiled = _Compiler(stripped, names, what, used, functions).compile(tree, 0)
     if (degree := _degree(tree)) > LARGEST_DEGREE:
         raise ExpressionError(what, stripped, tree, f"powers up to {degree:,}, expected at most {LARGEST_DEGREE:,}")
 
     def evaluate(**scope: Any) -> Any:
         value = compiled(scope)
-        if not isinstance(value, (np.ndarray, int, Literal)):
-            raise ExpressionError(what, stripped, tree, f"expected a number or an array, got {type(value).__name__}")
+        if not isinstance(value, kinds):
+            raise ExpressionError(what, stripped, tree, f"expected {expected}, got {type(value).__name__}")
         return value
 
     parameters = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY) for name in dict.fromkeys(used)]
@@ -232,8 +260,15 @@ def _degree(node: ast.expr) -> int:
 class _Compiler:
     """Turns a syntax tree into functions of a scope, refusing everything that is not on the list."""
 
-    def __init__(self, text: str, names: tuple[str, ...], what: str, used: list[str]) -> None:
-        self.text, self.names, self.what, self.used = text, names, what, used
+    def __init__(
+        self,
+        text: str,
+        names: tuple[str, ...],
+        what: str,
+        used: list[str],
+        functions: Mapping[str, Callable[..., Any]],
+    ) -> None:
+        self.text, self.names, self.what, self.used, self.functions = text, names, what, used, functions
 
     def refuse(self, node: ast.AST, message: str) -> ExpressionError:
         return ExpressionError(self.what, self.text, node, message)
@@ -276,7 +311,7 @@ class _Compiler:
             return lambda scope: scope[name]
         if name in CONSTANTS:
             return lambda _: CONSTANTS[name]
-        if name in FUNCTIONS:
+        if name in self.functions:
             raise self.refuse(node, f"{name} is a function, expected a call such as {name}(...)")
         raise self.refuse(node, f"unknown name {name!r}, expected one of {', '.join([*self.names, *CONSTANTS])}")
 
@@ -306,8 +341,8 @@ class _Compiler:
         if not isinstance(node.func, ast.Name):
             raise self.refuse(node.func, "expected the plain name of a function")
         name = node.func.id
-        if name not in FUNCTIONS:
-            near = difflib.get_close_matches(name, FUNCTIONS, n=3, cutoff=0.5) or sorted(FUNCTIONS)
+        if name not in self.functions:
+            near = difflib.get_close_matches(name, self.functions, n=3, cutoff=0.5) or sorted(self.functions)
             raise self.refuse(node, f"unknown function {name!r}, expected one such as {', '.join(near)}")
         for argument in node.args:
             if isinstance(argument, ast.Starred):
@@ -318,7 +353,7 @@ class _Compiler:
             if keyword.arg is None:
                 raise self.refuse(keyword.value, "expected no **")
             keywords[keyword.arg] = self.compile(keyword.value, depth + 1)
-        function = FUNCTIONS[name]
+        function = self.functions[name]
         try:
             inspect.signature(function).bind(*arguments, **keywords)
         except TypeError as failure:

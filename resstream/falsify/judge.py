@@ -41,6 +41,8 @@ class Judgement:
     reason: str = ""
     sides: tuple[tuple[Any, Any], ...] = field(default=(), repr=False)
     """Both sides of every entry that was compared."""
+    beside: tuple[tuple[str, Any, str, Any], ...] = field(default=(), repr=False)
+    """What else the outcome rests on, as (what it is, lhs, symbol, rhs): a premise that holds, other alternatives."""
 
     @property
     def reading(self) -> str:
@@ -97,7 +99,7 @@ def read(claim: Claim, raw: Instance, system: NumberSystem) -> Judgement:
 
 def _judgement(outcome: str, bits: int | None, decision: Decision, reason: str = "") -> Judgement:
     d = decision
-    return Judgement(outcome, bits, d.lhs, d.symbol, d.rhs, d.margin, reason or d.reason, d.sides)
+    return Judgement(outcome, bits, d.lhs, d.symbol, d.rhs, d.margin, reason or d.reason, d.sides, d.beside)
 
 
 def _assumed(claim: Claim, raw: Instance, system: NumberSystem) -> Decision:

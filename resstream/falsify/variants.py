@@ -41,16 +41,20 @@ LARGEST_RAW = 100_000
 
 @dataclass(frozen=True)
 class Changes:
-    """What was changed of a claim, as text: new sides, hypotheses dropped, domains by variable, ranges by size."""
+    """What was changed of a claim, as text: new sides or another conclusion, hypotheses added and dropped, domains by
+    variable, ranges by size.
+    """
 
     lhs: str | None = None
     rhs: str | None = None
+    conclusion: str | None = None
+    assuming: tuple[str, ...] = ()
     without: tuple[str, ...] = ()
     over: Mapping[str, str] = field(default_factory=dict)
     sizes: Mapping[str, str] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
-        return self.lhs is not None or self.rhs is not None or bool(self.without or self.over or self.sizes)
+        return bool(self.given())
 
     def given(self) -> dict[str, Any]:
         """The changes that were made, by name."""
@@ -112,27 +116,31 @@ def vary(
     *,
     lhs: str | None = None,
     rhs: str | None = None,
+    conclusion: str | None = None,
+    assuming: Sequence[str] = (),
     without: Sequence[str] = (),
     over: Mapping[str, str] | None = None,
     sizes: Mapping[str, str] | None = None,
 ) -> Claim:
     """A modified claim, with the changes as text; no change gives the claim itself.
 
-    lhs, rhs: expressions in the claim's variables, `lhs` and `rhs`. without: names of hypotheses to drop. over: domains
-    as "Causal(n)". sizes: inclusive ranges as "2:6" or "3". Raises ExpressionError (with the place) or ClaimError.
+    lhs, rhs: expressions in the claim's variables, `lhs` and `rhs`. conclusion: a relation of the same, such as
+    "implies(at_most(rhs, 1), at_most(lhs, 1))". assuming: relations of the variables. without: names of hypotheses to
+    drop. over: domains as "Causal(n)". sizes: inclusive ranges as "2:6" or "3". Raises ExpressionError (with the place) or ClaimError.
     """
-    changes = Changes(lhs, rhs, tuple(without), dict(over or {}), dict(sizes or {}))
+    changes = Changes(lhs, rhs, conclusion, tuple(assuming), tuple(without), dict(over or {}), dict(sizes or {}))
     if not changes:
         return claim
-    if lhs is not None or rhs is not None:
-        one_relation = expressions.scope_of(claim)
+    scope = expressions.scope_of(claim)
     changed = {name: parse_domain(text) for name, text in changes.over.items()}
     ranges = {name: parse_range(name, text) for name, text in changes.sizes.items()}
     _require_declared(claim, changed, ranges)
     _require_small_sizes(claim, {name: max(values) for name, values in ranges.items()})
     varied = claim.replace(
-        lhs=None if lhs is None else expressions.side(lhs, one_relation, "lhs"),
-        rhs=None if rhs is None else expressions.side(rhs, one_relation, "rhs"),
+        lhs=None if lhs is None else expressions.side(lhs, scope, "lhs"),
+        rhs=None if rhs is None else expressions.side(rhs, scope, "rhs"),
+        conclusion=None if conclusion is None else expressions.relation(conclusion, scope, "conclusion"),
+        assuming=[expressions.relation(text, tuple(claim.over), "assuming") for text in changes.assuming],
         without=changes.without,
         over=changed,
         sizes=ranges,

@@ -15,7 +15,7 @@ from resstream.errors import ResstreamError
 from resstream.observe.bind import Binding, NotApplicable, Site
 from resstream.observe.seen import Activations
 from resstream.reference import L2, diameter, operator_norm
-from resstream.relations import Comparison, Every, Relation
+from resstream.relations import Comparison
 
 SUSPECT = -1e-9
 """A relative margin in float64 below which a place goes to the judge; what is above and below 0 is a tie."""
@@ -190,13 +190,12 @@ def _place(claim: Claim, site: Site, objects: dict[str, Any], draw: int) -> Plac
     batches = [len(value) for value in objects.values() if isinstance(value, np.ndarray) and value.ndim > 2]
     count = max(batches, default=1)
     met = np.ones(count, dtype=bool)
-    for hypothesis in claim.hypotheses(objects) if claim.assuming else ():
+    for hypothesis in claim.hypotheses(objects).conjuncts if claim.assuming else ():
         met &= ~(hypothesis.margin(count).relative < SUSPECT)
     suspects, nearest = np.zeros(count, dtype=bool), np.full(count, np.inf)
     largest, bound = np.full(count, -np.inf), -np.inf
     conclusion = claim.conclude(objects)
-    parts: Sequence[Relation] = conclusion.relations if isinstance(conclusion, Every) else (conclusion,)
-    for relation in parts:
+    for relation in conclusion.conjuncts:
         margin = relation.margin(count)
         nearest = np.minimum(nearest, np.nan_to_num(margin.relative, nan=-np.inf))
         if not isinstance(relation, Comparison):

@@ -18,7 +18,7 @@ from resstream.claim import Claim
 from resstream.errors import ClaimError, NotExpressible, ResstreamError, Undecided
 from resstream.prove.answer import INEXPRESSIBLE, PROVED, UNDECIDED, Answer
 from resstream.prove.statement import objects_of, pieces_of
-from resstream.relations import AtMost, Comparison, Differ, Equal, Every, Less, Relation
+from resstream.relations import AtMost, Comparison, Differ, Equal, Every, Less, Relation, is_guarded
 
 Known = list[tuple[Any, str]]
 
@@ -131,7 +131,9 @@ def _hypotheses(claim: Claim, pieces: Mapping[str, Any]) -> Known:
         with noting() as given:
             relation = claim.hypotheses(objects_of(pieces))
             known: Known = []
-            for each in relation.relations if isinstance(relation, Every) else (relation,):
+            if is_guarded(relation):
+                return []
+            for each in relation.conjuncts:
                 if type(each) in kinds:
                     assert isinstance(each, Comparison)
                     known += [((rhs - lhs).value, kinds[type(each)]) for lhs, rhs in each.pairs(SYMBOLIC)]

@@ -17,7 +17,19 @@ from resstream.arithmetic.unknowns import Unknowns
 from resstream.claim import Claim, Instance, sealed
 from resstream.domains import Options, Piece, Sizes, raw_values
 from resstream.errors import DomainError, NotExpressible
-from resstream.relations import AnyOf, AtMost, Comparison, Differ, Equal, Every, Less, Relation
+from resstream.relations import (
+    AnyOf,
+    AtMost,
+    Comparison,
+    Differ,
+    Equal,
+    Every,
+    Guarded,
+    Less,
+    Relation,
+    SomeEntry,
+    is_guarded,
+)
 
 BRANCHES = 64
 """How many alternatives a statement may have."""
@@ -64,7 +76,10 @@ def state(claim: Claim, formula: Formula, sizes: Sizes, options: Options, conclu
         with noting() as made:
             pieces = pieces_of(claim, formula, sizes, options)
         with noting() as given:
-            assumed = known(claim.hypotheses(objects_of(pieces)), formula) if claim.assuming else ((),)
+            hypotheses = claim.hypotheses(objects_of(pieces)) if claim.assuming else None
+            assumed = ((),) if hypotheses is None else known(hypotheses, formula)
+        if given and hypotheses is not None and is_guarded(hypotheses):
+            raise NotExpressible("a hypothesis that may hold where a part of it has no value")
         with noting() as asked:
             violations = violated(claim.conclude(objects_of(pieces)), formula) if conclusion else ()
     except NotExpressible:
@@ -85,6 +100,13 @@ def known(relation: Relation, formula: Formula) -> tuple[Conjunction, ...]:
             return _all_of([known(each, formula) for each in relation.relations])
         case AnyOf():
             return tuple(found for each in relation.relations for found in known(each, formula))
+        case SomeEntry():
+            kind = _kind(relation.comparison)
+            return tuple((Condition(difference, kind),) for difference in _differences(relation.comparison, formula))
+        case Guarded(otherwise=True):
+            return (*violated(relation.premise, formula), *known(relation.conclusion, formula))
+        case Guarded():
+            return _all_of([known(part, formula) for part in (relation.premise, relation.conclusion)])
     raise NotExpressible(f"a relation of type {type(relation).__name__}")
 
 
@@ -100,6 +122,14 @@ def violated(relation: Relation, formula: Formula) -> tuple[Conjunction, ...]:
             return tuple(found for each in relation.relations for found in violated(each, formula))
         case AnyOf():
             return _all_of([violated(each, formula) for each in relation.relations])
+        case SomeEntry():
+            kind = _kind(relation.comparison)
+            differences = list(_differences(relation.comparison, formula))
+            return _all_of([tuple((failure,) for failure in _failures(one, kind)) for one in differences])
+        case Guarded(otherwise=True):
+            return _all_of([known(relation.premise, formula), violated(relation.conclusion, formula)])
+        case Guarded():
+            return (*violated(relation.premise, formula), *violated(relation.conclusion, formula))
     raise NotExpressible(f"a relation of type {type(relation).__name__}")
 
 

@@ -24,7 +24,6 @@ from resstream.relations import (
     Every,
     Less,
     Margin,
-    _is_tied,
     at_least,
     at_most,
     equal,
@@ -32,6 +31,7 @@ from resstream.relations import (
     less_than,
     more_than,
 )
+from resstream.relations.comparisons import _is_tied
 
 BALL = Ball(128)
 ONE, TWO = np.array([[1.0]]), np.array([[2.0]])

@@ -33,7 +33,22 @@ from resstream.arithmetic import (
     total_entry,
     where,
 )
-from resstream.claim import at_least, at_most, claim, equal, every, less_than, more_than
+from resstream.claim import (
+    at_least,
+    at_most,
+    claim,
+    differ,
+    either,
+    equal,
+    every,
+    iff,
+    implies,
+    in_some_entry,
+    less_than,
+    more_than,
+    negation,
+    within,
+)
 from resstream.domains import (
     Causal,
     DoublyStochastic,
@@ -879,3 +894,87 @@ def a_fraction_of_pythons(x):
 @trick("tolerance", REFUTED, over=s)
 def a_bounded_function(x):
     return less_than(tanh(x), exact("1." + "0" * 300 + "1"))
+
+
+# ---- relations of relations: what one part says is not what the whole says ----------------------
+
+TWICE = {"x": Scalar(), "y": Scalar()}
+
+
+@trick("compound", REFUTED, over=TWICE)
+def one_of_two_orders(x, y):
+    """True, and each alternative alone is false."""
+    return either(at_most(x, y), at_most(y, x))
+
+
+@trick("compound", SURVIVED, PROVED, over=x, sizes=TWO)
+def one_of_two_orders_of_vectors(x):
+    """False: neither x <= 0 nor x >= 0, where signs are mixed."""
+    return either(at_most(x, 0), at_least(x, 0))
+
+
+@trick("compound", REFUTED, over=s)
+def a_quotient_behind_its_premise(x):
+    """True: where x = 0 it says nothing, and needs no value."""
+    return implies(differ(x, 0), more_than(1 / square(x), 0))
+
+
+@trick("compound", SURVIVED, PROVED, over=s)
+def a_quotient_before_its_premise(x):
+    """False (x = 1), and without a value at 0 where the premise holds."""
+    return implies(at_least(x, 0), at_least(1 / x, 2))
+
+
+@trick("compound", SURVIVED, PROVED, REFUTED, over=s)
+def an_alternative_without_a_value(x):
+    """Without a value at 0, whatever the other alternative says."""
+    return either(at_most(x, 0), more_than(1 / x, 0))
+
+
+def _above(x):
+    return implies(differ(x, 0), at_least(1 / x, 1))
+
+
+@trick("compound", SURVIVED, PROVED, over=s, assuming=[_above])
+def a_hypothesis_that_holds_without_a_value(x):
+    """False at 0, where the hypothesis is met and its quotient has no value."""
+    return differ(x, 0)
+
+
+@trick("compound", SURVIVED, PROVED, REFUTED, over=s)
+def a_premise_that_ties(x):
+    """True, as sqrt(2) sqrt(3) = sqrt(6): no precision tells the premise, and the conclusion is false without it."""
+    root = sqrt(square(x) + 2) * sqrt(3 + 0 * x)
+    return implies(less_than(root, sqrt(3 * square(x) + 6)), at_most(square(x) + 1, 0))
+
+
+@trick("compound", SURVIVED, PROVED, over={"x": Vector("d"), "y": Vector("d")}, sizes=TWO)
+def the_negation_of_an_order_is_no_order(x, y):
+    """False: of two vectors that do not compare, neither lies above the other in every entry."""
+    return implies(negation(at_most(x, y)), more_than(x, y))
+
+
+@trick("compound", REFUTED, over={"x": Vector("d"), "y": Vector("d")}, sizes=TWO)
+def vectors_that_are_not_equal_differ_somewhere(x, y):
+    """True; in every entry they need not differ."""
+    return either(equal(x, y), differ(x, y))
+
+
+@trick("compound", SURVIVED, PROVED, over=TWICE)
+def squares_compare_as_their_roots(x, y):
+    """False: x = -1, y = 0."""
+    return iff(at_most(square(x), square(y)), at_most(x, y))
+
+
+@trick("compound", REFUTED, over=x, sizes=D)
+def some_entry_is_at_most_the_mean(x):
+    """True, and the mean of equal entries is a tie in each."""
+    return in_some_entry(at_most(x, mean(x)))
+
+
+@trick("compound", SURVIVED, PROVED, over={"x": Scalar(0, 1)})
+def within_a_quarter_but_for_one_point(x):
+    """False at 1/2 alone."""
+    return either(
+        within(square(x), x, exact("0.2499999999999999")), at_most(x, exact("0.4")), at_least(x, exact("0.6"))
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 
 from resstream.cards import block, claim_body
-from resstream.falsify.counterexample import Counterexample, Exhibit
+from resstream.falsify.counterexample import Counterexample, Exhibit, beside_text
 from resstream.falsify.formats import picture
 from resstream.falsify.report import verdict_text
 from resstream.falsify.verdict import Verdict
@@ -28,6 +28,7 @@ def counterexample_body(counterexample: Counterexample) -> str:
         f"{exhibit_body(counterexample)}"
         f"<p>lhs {escape(judged.kind)} rhs fails, {certain}; relative violation {-judged.margin:.3g}, largest seen "
         f"{counterexample.largest_violation:.3g}.</p>"
+        + "".join(f"<p>{escape(beside_text(one))}</p>" for one in judged.beside)
     )
 
 

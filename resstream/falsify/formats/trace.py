@@ -21,7 +21,7 @@ from resstream.arithmetic import Array, NoValue
 from resstream.arithmetic.obligations import Obligation, noting
 from resstream.arithmetic.terms import NUMBER, TermEntry, Terms, is_below, is_same, leaf, number
 from resstream.errors import NotExpressible, Undecided
-from resstream.relations import NEGATED, AnyOf, Comparison, Every, Relation
+from resstream.relations import NEGATED, AnyOf, Comparison, Every, Guarded, Relation, SomeEntry
 
 if TYPE_CHECKING:
     from resstream.claim import Claim, Instance
@@ -230,26 +230,57 @@ def _holding(relation: Relation, system: Terms, about: str) -> list[Fact]:
             except (Undecided, NotExpressible):
                 continue
         raise Undecided(f"{about}: no alternative is certain")
+    if isinstance(relation, SomeEntry):
+        comparison = relation.comparison
+        facts = [Fact(about, lhs, comparison.shown, rhs) for lhs, rhs in pairs(comparison, system)]
+        for fact in facts:
+            if fact.holds():
+                return [fact]
+        raise Undecided(f"{about}: of no entry it is certain")
+    if isinstance(relation, Guarded):
+        premise, conclusion = relation.premise, relation.conclusion
+        if relation.otherwise:
+            try:
+                return _violating(premise, system, f"{about}: a premise fails")
+            except (Undecided, NotExpressible):
+                return _holding(conclusion, system, about)
+        return [*_holding(premise, system, about), *_holding(conclusion, system, about)]
     raise NotExpressible(f"a relation of the kind {type(relation).__name__}")
 
 
-def _violating(relation: Relation, system: Terms) -> list[Fact]:
+def _violating(relation: Relation, system: Terms, about: str = "conclusion fails") -> list[Fact]:
     """The facts by which a relation fails: for a comparison of arrays, at the entry where it fails by most."""
     if isinstance(relation, Comparison):
-        failed = [Fact("conclusion fails", lhs, NEGATED[relation.shown], rhs) for lhs, rhs in pairs(relation, system)]
+        failed = [Fact(about, lhs, NEGATED[relation.shown], rhs) for lhs, rhs in pairs(relation, system)]
         certain = [fact for fact in failed if fact.holds()]
         if not certain:
             raise Undecided("the enclosures do not tell that the conclusion fails")
         return [max(certain, key=_by_how_much)]
     if isinstance(relation, Every):
+        limit: Exception = Undecided("the enclosures do not tell that the conclusion fails")
         for part in relation.relations:
             try:
-                return _violating(part, system)
-            except Undecided:
-                continue
-        raise Undecided("the enclosures do not tell that the conclusion fails")
+                return _violating(part, system, about)
+            except (Undecided, NotExpressible) as unclear:
+                limit = unclear
+        raise limit
     if isinstance(relation, AnyOf):
-        return [fact for part in relation.relations for fact in _violating(part, system)]
+        return [fact for part in relation.relations for fact in _violating(part, system, about)]
+    if isinstance(relation, SomeEntry):
+        symbol = NEGATED[relation.comparison.shown]
+        facts = [Fact(about, lhs, symbol, rhs) for lhs, rhs in pairs(relation.comparison, system)]
+        if all(fact.holds() for fact in facts):
+            return facts
+        raise Undecided("the enclosures do not tell that the conclusion fails")
+    if isinstance(relation, Guarded):
+        premise, conclusion = relation.premise, relation.conclusion
+        if relation.otherwise:
+            holding = _holding(premise, system, "premise of the conclusion")
+            return [*holding, *_violating(conclusion, system, about)]
+        try:
+            return _violating(premise, system, about)
+        except (Undecided, NotExpressible):
+            return _violating(conclusion, system, about)
     raise NotExpressible(f"a relation of the kind {type(relation).__name__}")
 
 

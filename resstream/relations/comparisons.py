@@ -1,16 +1,12 @@
-"""Relations between numbers: what a claim and its hypotheses state.
-
-A relation is an object that knows its float64 margin (for the search), its exact status (for the judge), how it is
-worded, and its negation. Statuses are three-valued and more: what has no value is neither held nor violated.
-"""
+"""Comparisons of numbers and arrays: <=, <, ==, != in every entry, or in some entry."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+import math
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import reduce
 from typing import Any, ClassVar
 
 import numpy as np
@@ -24,86 +20,28 @@ from resstream.arithmetic import (
     NoValue,
     NumberSystem,
     RationalEntry,
+    absolute,
     as_entry,
     leading,
     one_entry,
     to_float,
 )
 from resstream.errors import ClaimError, ClaimFault, ForeignNumber
-
-HOLDS, TIED, VIOLATED, UNDECIDED, UNDEFINED = "holds", "tied", "violated", "undecided", "undefined"
+from resstream.relations.base import (
+    HOLDS,
+    TIED,
+    UNDECIDED,
+    UNDEFINED,
+    VIOLATED,
+    Decision,
+    Margin,
+    Relation,
+    best,
+    worst,
+)
 
 TIE_BITS = 100
 """Two sides whose difference may be zero and is below 2^-100 of their scale are called tied."""
-
-
-@dataclass(frozen=True)
-class Margin:
-    """How far a batch is from violating: the entry nearest to it, for each instance.
-
-    slack is rhs - lhs there (minus the distance, for equalities), scale is |lhs| + |rhs|, both of shape (count,).
-    """
-
-    slack: Array
-    scale: Array
-
-    @property
-    def relative(self) -> Array:
-        """(rhs - lhs)/(|lhs| + |rhs|), in [-1, 1]; two zeros are a tie, 0; NaN where the float value is none."""
-        with np.errstate(all="ignore"):
-            return np.where(self.scale == 0, 0.0, self.slack / self.scale)
-
-    def lower(self, other: Margin) -> Margin:
-        """The lower of two for each instance, NaN where the other is."""
-        return self._or(other, other.relative < self.relative)
-
-    def higher(self, other: Margin) -> Margin:
-        """The higher of two for each instance, NaN where the other is."""
-        return self._or(other, other.relative > self.relative)
-
-    def _or(self, other: Margin, chosen: Array) -> Margin:
-        chosen = chosen | np.isnan(other.relative)
-        return Margin(np.where(chosen, other.slack, self.slack), np.where(chosen, other.scale, self.scale))
-
-
-@dataclass(frozen=True)
-class Decision:
-    """What is certain of a relation at one instance: a status, and the entry that decides it.
-
-    lhs and rhs are the sides as stated, exact entries; margin is the relative margin there, as a float. reason says why
-    there is no value, or no decision. unsure: a side may have no value, so that nothing else counts yet.
-    """
-
-    status: str
-    lhs: Any = None
-    symbol: str = ""
-    rhs: Any = None
-    margin: float = float("nan")
-    reason: str = ""
-    unsure: bool = False
-    sides: tuple[tuple[Any, Any], ...] = field(default=(), repr=False)
-    """Both sides of every entry of every comparison."""
-
-
-class Relation(ABC):
-    """What a hypothesis or a conclusion states."""
-
-    @abstractmethod
-    def __iter__(self) -> Iterator[Comparison]:
-        """The comparisons that it is made of."""
-
-    @abstractmethod
-    def margin(self, count: int) -> Margin:
-        """The float64 margin of each of `count` instances, nearest to a violation."""
-
-    @abstractmethod
-    def decide(self, system: NumberSystem) -> Decision:
-        """What is certain of it at one instance, in an exact number system."""
-
-    @abstractmethod
-    def negation(self) -> Relation:
-        """The relation that holds where this one does not (both have values in the same places)."""
-
 
 # ---- comparisons ------------------------------------------------------------
 
@@ -120,12 +58,15 @@ class Comparison(Relation):
     mirrored: ClassVar[str]
     """The symbol with the sides exchanged."""
     is_equality: ClassVar[bool] = False
-    is_strict: ClassVar[bool] = False
 
     def __iter__(self) -> Iterator[Comparison]:
         yield self
 
     # -- as stated
+
+    @property
+    def wording(self) -> str:
+        return f"lhs {self.shown} rhs"
 
     @property
     def stated(self) -> tuple[Any, str, Any]:
@@ -148,6 +89,10 @@ class Comparison(Relation):
         return rhs - lhs
 
     def margin(self, count: int) -> Margin:
+        return self._nearest(count, np.argmin)
+
+    def _nearest(self, count: int, chosen: Callable[..., Array]) -> Margin:
+        """The margin of one entry of each instance: that of the smallest relative one, or of the largest."""
         with np.errstate(all="ignore"):
             lhs, rhs = (_float_side(side, count) for side in (self.lhs, self.rhs))
             try:
@@ -158,8 +103,8 @@ class Comparison(Relation):
             if slack.shape[1] == 0:
                 raise ClaimFault(f"a relation between arrays without entries (shape {np.shape(self.lhs)})")
             if slack.shape[1] > 1:
-                worst = np.argmin(Margin(slack, scale).relative, axis=1)[:, None]  # NaN counts as smallest, and stays
-                slack, scale = np.take_along_axis(slack, worst, 1), np.take_along_axis(scale, worst, 1)
+                place = chosen(Margin(slack, scale).relative, axis=1)[:, None]  # NaN comes first in both, and stays
+                slack, scale = np.take_along_axis(slack, place, 1), np.take_along_axis(scale, place, 1)
         return Margin(slack[:, 0], scale[:, 0])
 
     # -- exact numbers
@@ -178,8 +123,18 @@ class Comparison(Relation):
 
     def decide(self, system: NumberSystem) -> Decision:
         pairs = tuple(self.pairs(system))
-        sides = tuple((lhs.settled(), rhs.settled()) for lhs, rhs in pairs)
-        return replace(_worst([self._decide_one(lhs, rhs) for lhs, rhs in pairs]), sides=sides)
+        return replace(worst([self._decide_one(lhs, rhs) for lhs, rhs in pairs]), sides=settled(pairs))
+
+    # -- negations
+
+    def negation(self) -> Relation:
+        """That some entry fails: of single numbers, the opposite comparison."""
+        opposite = self.opposite()
+        return opposite if _is_number(self.lhs) and _is_number(self.rhs) else SomeEntry(opposite)
+
+    @abstractmethod
+    def opposite(self) -> Comparison:
+        """The comparison that an entry meets where it fails this one."""
 
     def _decide_one(self, lhs: Entry, rhs: Entry) -> Decision:
         sides = (rhs, self.shown, lhs) if self.turned else (lhs, self.shown, rhs)
@@ -222,7 +177,7 @@ class AtMost(Comparison):
         beyond = rhs.below(lhs)
         return None if beyond is None else not beyond
 
-    def negation(self) -> Relation:
+    def opposite(self) -> Comparison:
         return Less(self.rhs, self.lhs, not self.turned)
 
 
@@ -234,7 +189,7 @@ class Less(Comparison):
     def holds(self, lhs: Entry, rhs: Entry) -> bool | None:
         return lhs.below(rhs)
 
-    def negation(self) -> Relation:
+    def opposite(self) -> Comparison:
         return AtMost(self.rhs, self.lhs, not self.turned)
 
 
@@ -250,7 +205,7 @@ class Equal(Comparison):
     def holds(self, lhs: Entry, rhs: Entry) -> bool | None:
         return lhs.same(rhs)
 
-    def negation(self) -> Relation:
+    def opposite(self) -> Comparison:
         return Differ(self.lhs, self.rhs)
 
 
@@ -267,12 +222,48 @@ class Differ(Comparison):
         same = lhs.same(rhs)
         return None if same is None else not same
 
-    def negation(self) -> Relation:
+    def opposite(self) -> Comparison:
         return Equal(self.lhs, self.rhs)
+
+
+@dataclass(frozen=True)
+class SomeEntry(Relation):
+    """A comparison of which one entry at least holds."""
+
+    comparison: Comparison
+
+    def __iter__(self) -> Iterator[Comparison]:
+        yield self.comparison
+
+    @property
+    def is_strict(self) -> bool:  # type: ignore[override]
+        return self.comparison.is_strict
+
+    @property
+    def wording(self) -> str:
+        return f"{self.comparison.wording} in some entry"
+
+    def margin(self, count: int) -> Margin:
+        return self.comparison._nearest(count, np.argmax)
+
+    def decide(self, system: NumberSystem) -> Decision:
+        pairs = tuple(self.comparison.pairs(system))
+        decision = best([self.comparison._decide_one(lhs, rhs) for lhs, rhs in pairs])
+        noted = decision.status == VIOLATED and len(pairs) > 1
+        beside = ((f"so in each of {len(pairs)} entries: the nearest is shown", None, "", None),) if noted else ()
+        return replace(decision, sides=settled(pairs), beside=beside)
+
+    def negation(self) -> Relation:
+        return self.comparison.opposite()
 
 
 NEGATED = {"<=": ">", "<": ">=", ">=": "<", ">": "<=", "==": "!=", "!=": "=="}
 """The symbol of what is true where a comparison fails."""
+
+
+def settled(pairs: Iterable[tuple[Entry, Entry]]) -> tuple[tuple[Entry, Entry], ...]:
+    """The pairs of sides as they are kept: what was left unevaluated is evaluated."""
+    return tuple((lhs.settled(), rhs.settled()) for lhs, rhs in pairs)
 
 
 # ---- sides ------------------------------------------------------------------
@@ -308,6 +299,12 @@ def _no_fit(lhs: Any, rhs: Any) -> ClaimFault:
     return ClaimFault(f"the sides of a relation do not broadcast: shapes {np.shape(lhs)} and {np.shape(rhs)}")
 
 
+def _is_number(side: Any) -> bool:
+    """Whether a side is one number: of floats, one for each instance of a batch."""
+    shape: tuple[int, ...] = np.shape(side) if isinstance(side, np.ndarray) else ()
+    return math.prod(shape[1:] if len(shape) > 2 and side.dtype != object else shape) == 1
+
+
 def _is_tied(lhs: Any, rhs: Any) -> bool:
     if not isinstance(lhs, BallEntry) or not isinstance(rhs, BallEntry):
         return False
@@ -315,77 +312,6 @@ def _is_tied(lhs: Any, rhs: Any) -> bool:
     if lhs.value.contains(0) and rhs.value.contains(0):
         scale = arb(1)  # both may be zero, and then have no scale of their own
     return bool((lhs.value - rhs.value).abs_upper() < scale * arb(fmpq(1, 2**TIE_BITS)))
-
-
-# ---- several relations ------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Every(Relation):
-    """Several relations, all of which must hold."""
-
-    relations: tuple[Relation, ...]
-
-    def __iter__(self) -> Iterator[Comparison]:
-        for relation in self.relations:
-            yield from relation
-
-    def margin(self, count: int) -> Margin:
-        return reduce(Margin.lower, (relation.margin(count) for relation in self.relations))
-
-    def decide(self, system: NumberSystem) -> Decision:
-        return _together([relation.decide(system) for relation in self.relations], _worst)
-
-    def negation(self) -> Relation:
-        return AnyOf(tuple(relation.negation() for relation in self.relations))
-
-
-@dataclass(frozen=True)
-class AnyOf(Relation):
-    """Several relations, one of which at least must hold."""
-
-    relations: tuple[Relation, ...]
-
-    def __iter__(self) -> Iterator[Comparison]:
-        for relation in self.relations:
-            yield from relation
-
-    def margin(self, count: int) -> Margin:
-        return reduce(Margin.higher, (relation.margin(count) for relation in self.relations))
-
-    def decide(self, system: NumberSystem) -> Decision:
-        return _together([relation.decide(system) for relation in self.relations], _best)
-
-    def negation(self) -> Relation:
-        return Every(tuple(relation.negation() for relation in self.relations))
-
-
-def _first(
-    decisions: Sequence[Decision], order: Sequence[str], chosen: Callable[[list[Decision]], Decision]
-) -> Decision:
-    """The decision that decides several. Definedness comes first: what may have no value says nothing else."""
-    for found in (
-        [d for d in decisions if d.status == UNDEFINED],
-        [d for d in decisions if d.unsure],
-        *([d for d in decisions if d.status == status] for status in order),
-    ):
-        if found:
-            return chosen(found)
-    raise ClaimError("a relation between arrays without entries")
-
-
-def _worst(decisions: Sequence[Decision]) -> Decision:
-    order = (VIOLATED, UNDECIDED, TIED, HOLDS)
-    return _first(decisions, order, lambda found: min(found, key=lambda d: d.margin))
-
-
-def _best(decisions: Sequence[Decision]) -> Decision:
-    order = (HOLDS, TIED, UNDECIDED, VIOLATED)
-    return _first(decisions, order, lambda found: max(found, key=lambda d: d.margin))
-
-
-def _together(decisions: Sequence[Decision], chosen: Callable[[Sequence[Decision]], Decision]) -> Decision:
-    return replace(chosen(decisions), sides=tuple(pair for decision in decisions for pair in decision.sides))
 
 
 # ---- how claims write them --------------------------------------------------
@@ -416,37 +342,20 @@ def equal(lhs: Any, rhs: Any) -> Comparison:
     return Equal(lhs, rhs)
 
 
-def every(*relations: Relation) -> Every:
-    """All of the given relations; ClaimError for none, and for what is no relation."""
-    for relation in relations:
-        if not isinstance(relation, Relation):
-            raise ClaimError(f"every: expected relations (at_most, equal, ...), got {type(relation).__name__}")
-    if not relations:
-        raise ClaimError("every: expected some relations, got none")
-    return Every(tuple(part for r in relations for part in (r.relations if isinstance(r, Every) else (r,))))
+def differ(lhs: Any, rhs: Any) -> Relation:
+    """lhs != rhs: that they are not equal, so that one entry at least differs."""
+    return Equal(lhs, rhs).negation()
 
 
-__all__ = [
-    "HOLDS",
-    "NEGATED",
-    "TIED",
-    "UNDECIDED",
-    "UNDEFINED",
-    "VIOLATED",
-    "AnyOf",
-    "AtMost",
-    "Comparison",
-    "Decision",
-    "Differ",
-    "Equal",
-    "Every",
-    "Less",
-    "Margin",
-    "Relation",
-    "at_least",
-    "at_most",
-    "equal",
-    "every",
-    "less_than",
-    "more_than",
-]
+def within(lhs: Any, rhs: Any, error: Any) -> Comparison:
+    """|lhs - rhs| <= error in every entry: that they agree up to a stated error."""
+    difference = lhs - rhs
+    return AtMost(absolute(difference) if isinstance(difference, np.ndarray) else abs(difference), error)
+
+
+def in_some_entry(comparison: Comparison) -> SomeEntry:
+    """That one entry at least of a comparison holds; ClaimError for what is no comparison."""
+    if not isinstance(comparison, Comparison):
+        got = comparison.wording if isinstance(comparison, Relation) else type(comparison).__name__
+        raise ClaimError(f"in_some_entry: expected a comparison (at_most, equal, ...), got {got}")
+    return SomeEntry(comparison)
