@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import itertools
 import re
 import traceback
 import zlib
@@ -18,7 +19,8 @@ import numpy as np
 from resstream import cards
 from resstream.arithmetic import FLOAT64, Array, NumberSystem
 from resstream.domains import Domain, Options, Part, Sizes, require_domain
-from resstream.domains.sizes import inhabited
+from resstream.domains.current import Objects, evaluating, size
+from resstream.domains.sizes import Where, choices, inhabited
 from resstream.errors import ArithmeticLimit, ClaimError, ClaimFault, DomainError, ForeignNumber, Undefined
 from resstream.relations import (
     AnyOf,
@@ -131,6 +133,9 @@ def _key(name: str, part: str) -> str:
 DEFAULT_RANGE = range(1, 7)
 """The sizes a name may take where a claim says nothing."""
 
+CHOICES = 100_000
+"""Sizes that are looked through for some near to others."""
+
 LARGEST_RAW = 4_000_000
 """Raw numbers that one instance of a claim may take."""
 
@@ -152,6 +157,8 @@ class Claim:
     source: str = ""
     expect: str = "holds"
     statement: str = ""
+    where: str = ""
+    """A relation between sizes, such as "n >= d + 1"; it says nothing of other sizes."""
     batched: bool | None = None
     """Whether it may be evaluated on a batch; None: to be found out. False: it is written for one instance."""
     origin: Any = field(default=None, compare=False, repr=False)
@@ -159,6 +166,7 @@ class Claim:
     notes: tuple[str, ...] = field(default=(), init=False, compare=False, repr=False)
     """What was left out of the claim's sizes, and why."""
     _ranges: dict[str, range] = field(default_factory=dict, init=False, compare=False, repr=False)
+    _where: Where | None = field(default=None, init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if self.expect not in ("holds", "fails"):
@@ -191,9 +199,18 @@ class Claim:
                     "such as range(1, 7)"
                 )
         try:
-            ranges, notes = inhabited(self.over, {name: self.sizes.get(name, DEFAULT_RANGE) for name in names})
+            where = Where(self.where) if self.where else None
+            for name in sorted(where.names - set(names)) if where else ():
+                raise DomainError(
+                    f"where={self.where!r}: {name} is no size of it, expected {', '.join(names) or 'none'}"
+                )
+            wanted = {name: self.sizes.get(name, DEFAULT_RANGE) for name in names}
+            ranges, notes = inhabited(self.over, wanted, where)
+            if next(choices(ranges, where), None) is None:
+                raise DomainError(f"where={self.where!r}: expected sizes of its ranges at which it holds, got none")
         except DomainError as failure:
             raise ClaimError(f"claim {self.id}: {failure}") from None
+        object.__setattr__(self, "_where", where)
         object.__setattr__(self, "_ranges", ranges)
         object.__setattr__(self, "notes", notes)
         largest = {name: max(values) for name, values in ranges.items()}
@@ -229,6 +246,21 @@ class Claim:
         """Every size name of the domains, with its range, less the sizes at which a domain is empty (see `notes`)."""
         return dict(self._ranges)
 
+    def fits(self, sizes: Sizes) -> bool:
+        """Whether `where` allows sizes; without one it allows all."""
+        return self._where is None or self._where.holds(sizes)
+
+    def size_choices(self) -> Iterator[dict[str, int]]:
+        """The sizes that the claim speaks of: by their sum, then in order."""
+        return choices(self._ranges, self._where)
+
+    def nearest_fit(self, sizes: Sizes) -> dict[str, int]:
+        """These sizes, or where the claim says nothing of them those that it speaks of which differ from them least."""
+        if self.fits(sizes):
+            return dict(sizes)
+        first = itertools.islice(self.size_choices(), CHOICES)
+        return min(first, key=lambda one: sum(abs(one[name] - value) for name, value in sizes.items()))
+
     def option_values(self) -> dict[str, tuple[str, ...]]:
         """Every discrete choice of the domains, with its values."""
         return {
@@ -249,7 +281,7 @@ class Claim:
 
     def build(self, raw: Raw, system: NumberSystem = FLOAT64) -> dict[str, Any]:
         """The objects of the claim's variables, in a number system, made anew and read-only."""
-        return {name: self.build_one(name, raw, system) for name in self.over}
+        return Objects({name: self.build_one(name, raw, system) for name in self.over}, raw.sizes)
 
     def build_one(self, name: str, raw: Raw, system: NumberSystem) -> Any:
         """The object of one variable, in a number system."""
@@ -265,7 +297,7 @@ class Claim:
         return self._call(self.conclusion, objects)
 
     def _call(self, function: Callable[..., Any], objects: Mapping[str, Any]) -> Relation:
-        with self._faults(function):
+        with self._faults(function), evaluating(objects):
             result = function(**{name: objects[name] for name in _parameters(function)})
         if not isinstance(result, Relation):
             raise ClaimError(
@@ -307,6 +339,8 @@ class Claim:
             raise ClaimError(
                 f"claim {self.id}: margins are taken of batches, got {type(raw).__name__}: use raw.batch()"
             )
+        if not self.fits(raw.sizes):
+            return Assessment(np.zeros(raw.count, dtype=bool), np.ones(raw.count), Margin(np.zeros(0), np.zeros(0)))
         if self.batched is False:
             return self._assess_singly(raw)
         with FLOAT64.working():
@@ -374,6 +408,7 @@ class Claim:
         without: Sequence[str] | str = (),
         over: Mapping[str, Domain] | None = None,
         sizes: Mapping[str, range] | None = None,
+        where: str | None = None,
         id: str | None = None,  # noqa: A002 - the field's name
         expect: str = "holds",
     ) -> Claim:
@@ -382,7 +417,8 @@ class Claim:
         lhs, rhs: functions of any of the claim's variables and of `lhs`, `rhs` (the present sides) that give the new
         side. conclusion: a function of the same that gives another relation. assuming: further hypotheses. without:
         names of hypotheses to drop. over, sizes: domains and ranges that take the place of those of the same name.
-        Raises ClaimError for unknown names, and for a new side of a claim that states several relations.
+        where: another relation between sizes, "" for none. Raises ClaimError for unknown names, and for a new
+        side of a claim that states several relations.
         """
         dropped = (without,) if isinstance(without, str) else tuple(without)
         known = [function.__name__ for function in self.assuming]
@@ -406,6 +442,7 @@ class Claim:
             over={**self.over, **(over or {})},
             assuming=(*(f for f in self.assuming if f.__name__ not in dropped), *assuming),
             sizes={**self.sizes, **(sizes or {})},
+            where=self.where if where is None else where,
             expect=expect,
             conclusion=_concluding(self, conclusion) if conclusion else self.conclusion,
             origin=None,
@@ -476,12 +513,14 @@ def claim(
     source: str = "",
     assuming: Sequence[Hypothesis] = (),
     sizes: Mapping[str, range] | None = None,
+    where: str = "",
     expect: str = "holds",
     batched: bool | None = None,
 ) -> Callable[[Callable[..., Relation]], Claim]:
     """Decorator that makes a `Claim` of a function of the variables named in `over` that returns a relation.
 
-    The function's docstring is the statement. Sizes without a range run over 1..6. batched=False: the function is
+    The function's docstring is the statement. Sizes without a range run over 1..6; where: a relation between them, such
+    as "n >= d + 1". batched=False: the function is
     written for one instance, without leading axes (found out where nothing is said).
     """
 
@@ -492,6 +531,7 @@ def claim(
             conclusion=function,
             assuming=tuple(assuming),
             sizes=dict(sizes or {}),
+            where=where,
             source=source,
             expect=expect,
             batched=batched,
@@ -559,5 +599,6 @@ __all__ = [
     "less_than",
     "more_than",
     "negation",
+    "size",
     "within",
 ]

@@ -24,6 +24,7 @@ from resstream.audit.attack import Attack
 from resstream.audit.result import SURVIVES, Profile, Sharper
 from resstream.claim import Batch, Claim, Instance, Relation, at_most
 from resstream.domains import Count
+from resstream.domains.current import evaluating
 from resstream.falsify import engines
 
 BATCHES = 64
@@ -134,7 +135,8 @@ class Quantities:
         """Their values (..., 1, 1) for some objects."""
         seen: dict[str, Array] = {}
         if self._function is not None:
-            self._function(seen, **{name: objects[name] for name in self._parameters})
+            with evaluating(objects):
+                self._function(seen, **{name: objects[name] for name in self._parameters})
         return {text: value for text, value in seen.items() if value.shape[-2:] == (1, 1)}
 
 

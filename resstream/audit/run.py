@@ -217,6 +217,8 @@ def _ask_of_survivor(run: _Run) -> None:
             if there_is_time:
                 for found in limits.beyond(claim, run.attack, run.budget):
                     run.keep(beyond=(*run.audit.beyond, found))
+                for found in limits.far_beyond(claim, run.audit.beyond, run.seed, run.left):
+                    run.keep(beyond=(*run.audit.beyond, found))
     with run.stage("sharpness") as there_is_time:
         if there_is_time:
             relations = restate.relations_of(claim)

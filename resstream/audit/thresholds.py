@@ -22,12 +22,21 @@ from resstream.audit.profile import Quantities
 from resstream.audit.restate import restated
 from resstream.audit.result import SURVIVES, Beyond, Threshold
 from resstream.claim import Batch, Claim, Hypothesis, Instance, at_least, at_most, every
-from resstream.errors import ResstreamError
-from resstream.falsify import climb, corners
+from resstream.domains.current import evaluating
+from resstream.errors import ClaimError, ResstreamError
+from resstream.falsify import climb, corners, probe
 from resstream.falsify.counterexample import Counterexample
+from resstream.falsify.run import falsify
+from resstream.falsify.variants import sized
 
 LARGEST = 16
 """Sizes beyond the stated ones go up to this, and to twice the stated one."""
+
+FAR_SIZES = (24, 32, 64)
+FAR_BUDGET = 512
+FAR_SECONDS = 2.0
+SHARE = 0.1
+"""Sizes far beyond, what is spent on each, and the share of the time left that all of them may take."""
 
 CLIMB = 4096
 """Evaluations of the climb to the end of a quantity's range."""
@@ -66,6 +75,28 @@ def beyond(claim: Claim, attack: Attack, budget: int) -> Iterator[Beyond]:
             else:
                 low = middle
         yield Beyond(name, high - step, high, Counterexample.of(certificate, attack.seed, engine))
+
+
+def far_beyond(claim: Claim, known: Sequence[Beyond], seed: int, left: Callable[[], float]) -> Iterator[Beyond]:
+    """The first of a few large sizes, one name at a time, at which a short search refutes."""
+    end = left() * (1 - SHARE)
+    for name in [name for name in claim.size_ranges() if name not in {one.size for one in known}]:
+        holds_to = max(LARGEST, *claim.size_ranges()[name])
+        for sizes in probe.larger(claim, FAR_SIZES):
+            size = sizes.get(name, 0)
+            seconds = min(FAR_SECONDS, left() - end)
+            if len(sizes) > 1 or size <= holds_to or seconds <= 0:
+                continue
+            try:
+                there = sized(claim, sizes)
+            except ClaimError:  # a domain is empty there, or an instance is too large
+                continue
+            verdict = falsify(there, FAR_BUDGET, seed, seconds=seconds)
+            if verdict.counterexample is not None:
+                yield Beyond(name, holds_to, size, verdict.counterexample)
+                break
+            if verdict.status == "survived":
+                holds_to = size
 
 
 def _sized(claim: Claim, name: str, values: range) -> Claim:
@@ -224,7 +255,9 @@ def ends(
 
 def _value_of(claim: Claim, quantity: Quantity, raw: Batch) -> Array:
     with FLOAT64.working():
-        value = quantity.function(claim.build(raw))
+        objects = claim.build(raw)
+        with evaluating(objects):
+            value = quantity.function(objects)
         value = to_float(value) if isinstance(value, Literal) else value
         return np.broadcast_to(np.asarray(value, dtype=float).reshape(-1), (raw.count,))
 
@@ -339,7 +372,9 @@ def _certain_value(claim: Claim, quantity: Quantity, raw: Instance) -> float | N
     system = Ball(256)
     with system.working():
         try:
-            value = quantity.function(claim.build(raw, system))
+            objects = claim.build(raw, system)
+            with evaluating(objects):
+                value = quantity.function(objects)
         except (ResstreamError, ArithmeticError, TypeError):
             return None
         entries = np.asarray(value, dtype=object).reshape(-1)

@@ -60,6 +60,7 @@ def _print_rows(rows: Sequence[Row], profile: str, seed: int) -> None:
     table = Table(box=None, header_style="bold", pad_edge=False)
     table.add_column("claim", overflow="fold")
     table.add_column("verdict", no_wrap=True)
+    table.add_column("sizes", overflow="fold")
     for name in ("met", "discarded", "undecided", "margin", "seconds"):
         table.add_column(name, justify="right", no_wrap=True)
     for row in rows:
@@ -67,7 +68,8 @@ def _print_rows(rows: Sequence[Row], profile: str, seed: int) -> None:
         verdict = row.verdict if row.as_expected else f"{row.verdict} (expected: {row.expect})"
         style = "" if row.as_expected else "bold red"
         counts = (row.accepted, row.discarded, row.undecided + row.undefined)
-        cells = (row.id, verdict, *(f"{count:,}" for count in counts), margin, f"{row.seconds:.2f}")
+        sizes = ", ".join(f"{name} {swept}" for name, swept in row.sizes.items())
+        cells = (row.id, verdict, sizes, *(f"{count:,}" for count in counts), margin, f"{row.seconds:.2f}")
         table.add_row(*cells, style=style)
     console.print(table)
     for row in rows:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Annotated
 
 import typer
@@ -40,6 +41,12 @@ def falsify(
     without: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Drop a hypothesis.")] = None,
     over: Annotated[list[str] | None, typer.Option(metavar="NAME=DOMAIN", help="Another domain: A=Causal(n).")] = None,
     sizes: Annotated[list[str] | None, typer.Option(metavar="NAME=RANGE", help="Another range: n=2:6.")] = None,
+    where: Annotated[
+        str | None, typer.Option(metavar="RELATION", help="Only sizes of which this holds: n >= d + 1.")
+    ] = None,
+    probe_sizes: Annotated[
+        bool, typer.Option("--probe-sizes", help="Then try sizes of 8 to 64, a little each.")
+    ] = False,
     budget: Annotated[int, Budget] = 200_000,
     seconds: Annotated[float | None, seconds_option("A limit in time.")] = None,
     seed: Annotated[int, Seed] = 0,
@@ -55,6 +62,7 @@ def falsify(
     """
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
+    from resstream.falsify import probe as probing
     from resstream.falsify import report, run, variants
     from resstream.falsify.memory import DIRECTORY
 
@@ -69,6 +77,7 @@ def falsify(
         conclusion=conclusion,
         assuming=assuming or (),
         without=without or (),
+        where=where,
         **changes,
     )
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
@@ -84,6 +93,16 @@ def falsify(
             save=save,
             progress=lambda chunk: progress.update(task, advance=chunk.size, description=chunk.engine),
         )
+    if probe_sizes and verdict.status == "survived":
+        probes = list(probing.probe(claim, seed))
+        found = probes[-1] if probes and probes[-1].verdict.counterexample else None
+        told = (*verdict.notes, *probing.said(probes, claim))
+        if found is not None and found.stated:
+            verdict = replace(found.verdict, notes=(*found.verdict.notes, *told))
+            if save is not None and verdict.counterexample:
+                verdict.counterexample.save(save)
+        else:
+            verdict = replace(verdict, notes=told)
     if as_json:
         print_json(report.verdict_json(verdict))
     elif form != "text" and verdict.counterexample:

@@ -59,6 +59,8 @@ def show(identifier: Annotated[str, typer.Argument(metavar="ID", help="A claim i
         console.print(f"  {name} in {domain}", markup=False, highlight=False)
     if ranges:
         console.print("  " + ", ".join(f"{n} = {_shown_range(r)}" for n, r in ranges.items()), highlight=False)
+    if claim.where:
+        console.print(f"  where {claim.where}", markup=False, highlight=False)
     for hypothesis in claim.assuming:
         console.print(f"  assuming {hypothesis.__name__}", markup=False, highlight=False)
     console.print()
@@ -77,6 +79,7 @@ def _described(claim: Claim) -> dict[str, Any]:
         "source": claim.source,
         "domains": {name: str(domain) for name, domain in claim.over.items()},
         "sizes": {name: _shown_range(values) for name, values in claim.size_ranges().items()},
+        "where": claim.where,
         "assuming": [function.__name__ for function in claim.assuming],
         "code": "\n".join(claim.code()),
     }

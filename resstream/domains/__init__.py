@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from resstream.domains.base import Domain, Options, Part, Parts, Size, Sizes, entries, is_all, require_domain, size_of
 from resstream.domains.combined import Given, Pair, Product, Stack, Transformed
+from resstream.domains.current import size
 from resstream.domains.invertible import Invertible, InvertiblePair, Projection
 from resstream.domains.matrices import (
     Matrix,
@@ -115,5 +116,6 @@ __all__ = [
     "is_all",
     "raw_values",
     "require_domain",
+    "size",
     "size_of",
 ]

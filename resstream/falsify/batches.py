@@ -56,6 +56,7 @@ def _batches(claim: Claim, rng: np.random.Generator) -> Iterator[Batch]:
     options = {name: values[0] for name, values in claim.option_values().items()}
     ranges = claim.size_ranges()
     shapes = [{name: values[place(len(values))] for name, values in ranges.items()} for place in (_middle, _last)]
+    shapes = [claim.nearest_fit(sizes) for sizes in shapes]
     for sizes in shapes if shapes[0] != shapes[1] else shapes[:1]:
         parts = claim.parts(sizes, options)
         arrays = {

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from resstream import claims
@@ -33,6 +33,8 @@ class Row:
     smallest_margin: float | None
     seconds: float
     message: str = ""
+    sizes: Mapping[str, str] = field(default_factory=dict)
+    """The range of every size that was swept."""
 
     @property
     def as_expected(self) -> bool:
@@ -63,6 +65,7 @@ def row_of(verdict: Verdict) -> Row:
         smallest_margin=None if margin == float("inf") else margin,
         seconds=round(verdict.seconds, 3),
         message=tally.error,
+        sizes={name: f"{values[0]}..{values[-1]}" for name, values in verdict.claim.size_ranges().items()},
     )
 
 

@@ -31,7 +31,7 @@ def climb_shape(claim: Claim, rng: np.random.Generator) -> Shape:
         ordered = sorted(values)
         sizes[name] = ordered[min(int(rng.geometric(0.35)) - 1, len(ordered) - 1)]
     options = {name: values[int(rng.integers(len(values)))] for name, values in claim.option_values().items()}
-    return sizes, options
+    return claim.nearest_fit(sizes), options
 
 
 def climb(claim: Claim, rng: np.random.Generator, size: int, show: Show, start: Batch | None = None) -> None:

@@ -40,7 +40,9 @@ def shapes(claim: Claim) -> list[Shape]:
     while reach ** len(ranges) < wanted and any(reach < len(values) for values in ranges.values()):
         reach += 1
     by_size = sorted(itertools.product(*(sorted(values)[: reach + 1] for values in ranges.values())), key=sum)
-    return [(dict(zip(ranges, values, strict=True)), choice) for values in by_size[:wanted] for choice in choices]
+    near = [sizes for values in by_size if claim.fits(sizes := dict(zip(ranges, values, strict=True)))]
+    near = near or list(itertools.islice(claim.size_choices(), wanted))
+    return [(sizes, choice) for sizes in near[:wanted] for choice in choices]
 
 
 def enumerable(parts: Mapping[str, Part], limit: int) -> list[list[float]] | None:

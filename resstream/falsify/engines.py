@@ -23,7 +23,7 @@ def draw_shape(claim: Claim, rng: np.random.Generator) -> tuple[dict[str, int], 
     """Sizes and options for a batch, drawn evenly from the claim's ranges."""
     sizes = {name: int(values[rng.integers(len(values))]) for name, values in claim.size_ranges().items()}
     options = {name: values[rng.integers(len(values))] for name, values in claim.option_values().items()}
-    return sizes, options
+    return claim.nearest_fit(sizes), options
 
 
 def random_batch(claim: Claim, rng: np.random.Generator, count: int) -> Batch:
@@ -89,6 +89,7 @@ def _elements(part: Part) -> st.SearchStrategy[Any]:
 def instances(draw: st.DrawFn, claim: Claim) -> Instance:
     """Single raw instances of a claim, of all its sizes and options."""
     sizes = {name: draw(st.sampled_from(list(values))) for name, values in claim.size_ranges().items()}
+    sizes = claim.nearest_fit(sizes)
     options = {name: draw(st.sampled_from(values)) for name, values in claim.option_values().items()}
     arrays = {name: draw(part_values(part)) for name, part in claim.parts(sizes, options).items()}
     return Instance(sizes, options, arrays)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import difflib
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from fractions import Fraction
 from typing import Any
 
@@ -18,6 +18,7 @@ import numpy as np
 from resstream import arithmetic, reference, relations
 from resstream.arithmetic import Exact, Literal, power
 from resstream.claim import Claim
+from resstream.domains import size
 from resstream.errors import ClaimError
 from resstream.relations import Relation
 
@@ -203,19 +204,25 @@ def scope_of(claim: Claim) -> tuple[str, ...]:
 Compiled = Callable[[Mapping[str, Any]], Any]
 
 
-def side(text: str, names: tuple[str, ...], what: str) -> Callable[..., Any]:
-    """A function for `Claim.replace(lhs=..., rhs=...)`, of those of the names that the expression uses."""
-    return _function(text, names, what, FUNCTIONS, (np.ndarray, int, Literal), "a number or an array")
+def side(text: str, names: tuple[str, ...], what: str, sizes: Collection[str] = ()) -> Callable[..., Any]:
+    """A function for `Claim.replace(lhs=..., rhs=...)`, of those of the names that the expression uses.
+
+    The name of a size, where it is not among the names, stands for its number.
+    """
+    return _function(text, names, sizes, what, FUNCTIONS, (np.ndarray, int, Literal), "a number or an array")
 
 
-def relation(text: str, names: tuple[str, ...], what: str) -> Callable[..., Relation]:
-    """A function for `Claim.replace(conclusion=..., assuming=...)`, of those of the names that the expression uses."""
-    return _function(text, names, what, {**FUNCTIONS, **RELATIONS}, (Relation,), "a relation such as at_most(..., ...)")
+def relation(text: str, names: tuple[str, ...], what: str, sizes: Collection[str] = ()) -> Callable[..., Relation]:
+    """A function for `Claim.replace(conclusion=..., assuming=...)`, as `side` gives one."""
+    return _function(
+        text, names, sizes, what, {**FUNCTIONS, **RELATIONS}, (Relation,), "a relation such as at_most(..., ...)"
+    )
 
 
 def _function(
     text: str,
     names: tuple[str, ...],
+    sizes: Collection[str],
     what: str,
     functions: Mapping[str, Callable[..., Any]],
     kinds: tuple[type, ...],
@@ -225,7 +232,7 @@ def _function(
     stripped = text.strip()
     tree = parse(stripped, what)
     used: list[str] = []
-    compiled = _Compiler(stripped, names, what, used, functions).compile(tree, 0)
+    compiled = _Compiler(stripped, names, sizes, what, used, functions).compile(tree, 0)
     if (degree := _degree(tree)) > LARGEST_DEGREE:
         raise ExpressionError(what, stripped, tree, f"powers up to {degree:,}, expected at most {LARGEST_DEGREE:,}")
 
@@ -264,11 +271,13 @@ class _Compiler:
         self,
         text: str,
         names: tuple[str, ...],
+        sizes: Collection[str],
         what: str,
         used: list[str],
         functions: Mapping[str, Callable[..., Any]],
     ) -> None:
-        self.text, self.names, self.what, self.used, self.functions = text, names, what, used, functions
+        self.text, self.names, self.sizes, self.what, self.used = text, names, sizes, what, used
+        self.functions = functions
 
     def refuse(self, node: ast.AST, message: str) -> ExpressionError:
         return ExpressionError(self.what, self.text, node, message)
@@ -309,11 +318,15 @@ class _Compiler:
         if name in self.names:
             self.used.append(name)
             return lambda scope: scope[name]
+        if name in self.sizes:
+            return lambda _: size(name)
         if name in CONSTANTS:
             return lambda _: CONSTANTS[name]
         if name in self.functions:
             raise self.refuse(node, f"{name} is a function, expected a call such as {name}(...)")
-        raise self.refuse(node, f"unknown name {name!r}, expected one of {', '.join([*self.names, *CONSTANTS])}")
+        raise self.refuse(
+            node, f"unknown name {name!r}, expected one of {', '.join([*self.names, *self.sizes, *CONSTANTS])}"
+        )
 
     def _operation(self, node: ast.BinOp, depth: int) -> Compiled:
         if isinstance(node.op, ast.Pow):

@@ -84,6 +84,8 @@ def judge_exactly(claim: Claim, raw: Instance) -> Judgement:
 def read(claim: Claim, raw: Instance, system: NumberSystem) -> Judgement:
     """The judgement of one number system, on objects built afresh for the hypotheses and for the conclusion."""
     bits = system.bits if isinstance(system, Ball) else None
+    if not claim.fits(raw.sizes):
+        return Judgement(OUTSIDE, bits, reason=f"the claim speaks of sizes with {claim.where}")
     with system.working():
         try:
             assumed = _assumed(claim, raw, system)

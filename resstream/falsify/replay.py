@@ -65,7 +65,16 @@ def claim_of(data: Any, claims_file: str | Path | None = None) -> Claim:
 
 def _changes(given: Any) -> dict[str, Any]:
     """The arguments of `vary`, refusing what is not text."""
-    texts = {"lhs": str, "rhs": str, "conclusion": str, "assuming": list, "without": list, "over": dict, "sizes": dict}
+    texts = {
+        "lhs": str,
+        "rhs": str,
+        "conclusion": str,
+        "assuming": list,
+        "without": list,
+        "over": dict,
+        "sizes": dict,
+        "where": str,
+    }
     if not isinstance(given, dict) or not set(given) <= set(texts):
         raise ClaimError(f"changes: expected an object with some of {', '.join(texts)}")
     for name, value in given.items():

@@ -42,7 +42,7 @@ LARGEST_RAW = 100_000
 @dataclass(frozen=True)
 class Changes:
     """What was changed of a claim, as text: new sides or another conclusion, hypotheses added and dropped, domains by
-    variable, ranges by size.
+    variable, ranges by size, a relation between sizes.
     """
 
     lhs: str | None = None
@@ -52,6 +52,7 @@ class Changes:
     without: tuple[str, ...] = ()
     over: Mapping[str, str] = field(default_factory=dict)
     sizes: Mapping[str, str] = field(default_factory=dict)
+    where: str | None = None
 
     def __bool__(self) -> bool:
         return bool(self.given())
@@ -121,29 +122,32 @@ def vary(
     without: Sequence[str] = (),
     over: Mapping[str, str] | None = None,
     sizes: Mapping[str, str] | None = None,
+    where: str | None = None,
 ) -> Claim:
     """A modified claim, with the changes as text; no change gives the claim itself.
 
     lhs, rhs: expressions in the claim's variables, `lhs` and `rhs`. conclusion: a relation of the same, such as
     "implies(at_most(rhs, 1), at_most(lhs, 1))". assuming: relations of the variables. without: names of hypotheses to
-    drop. over: domains as "Causal(n)". sizes: inclusive ranges as "2:6" or "3". Raises ExpressionError (with the place) or ClaimError.
+    drop. over: domains as "Causal(n)". sizes: inclusive ranges as "2:6" or "3". where: a relation between sizes,
+    "n >= d + 1". Raises ExpressionError (with the place) or ClaimError.
     """
-    changes = Changes(lhs, rhs, conclusion, tuple(assuming), tuple(without), dict(over or {}), dict(sizes or {}))
+    changes = Changes(lhs, rhs, conclusion, tuple(assuming), tuple(without), dict(over or {}), dict(sizes or {}), where)
     if not changes:
         return claim
-    scope = expressions.scope_of(claim)
     changed = {name: parse_domain(text) for name, text in changes.over.items()}
     ranges = {name: parse_range(name, text) for name, text in changes.sizes.items()}
     _require_declared(claim, changed, ranges)
+    scope, sizes_of = expressions.scope_of(claim), {*claim.size_ranges(), *ranges}
     _require_small_sizes(claim, {name: max(values) for name, values in ranges.items()})
     varied = claim.replace(
-        lhs=None if lhs is None else expressions.side(lhs, scope, "lhs"),
-        rhs=None if rhs is None else expressions.side(rhs, scope, "rhs"),
-        conclusion=None if conclusion is None else expressions.relation(conclusion, scope, "conclusion"),
-        assuming=[expressions.relation(text, tuple(claim.over), "assuming") for text in changes.assuming],
+        lhs=None if lhs is None else expressions.side(lhs, scope, "lhs", sizes_of),
+        rhs=None if rhs is None else expressions.side(rhs, scope, "rhs", sizes_of),
+        conclusion=None if conclusion is None else expressions.relation(conclusion, scope, "conclusion", sizes_of),
+        assuming=[expressions.relation(text, tuple(claim.over), "assuming", sizes_of) for text in changes.assuming],
         without=changes.without,
         over=changed,
         sizes=ranges,
+        where=where,
         expect=claim.expect,
     )
     if changes.over or changes.sizes:
@@ -157,6 +161,20 @@ def vary(
         raise ClaimError(f"claim {varied.id}: cannot be evaluated with {given}: {failure}") from failure
     origin = origin_of(claim)
     return dataclasses.replace(varied, origin=origin and dataclasses.replace(origin, changes=changes))
+
+
+def sized(claim: Claim, sizes: Mapping[str, int]) -> Claim:
+    """The claim at some sizes alone, others as they are; as `vary` makes it, and beside what was changed before."""
+    origin = origin_of(claim)
+    ranges = {name: range(size, size + 1) for name, size in sizes.items()}
+    _require_small_sizes(claim, sizes)
+    there = claim.replace(sizes=ranges, expect=claim.expect, id=claim.id)
+    _require_small(there)
+    if origin is None:
+        return there
+    texts = {**origin.changes.sizes, **{name: str(size) for name, size in sizes.items()}}
+    changes = dataclasses.replace(origin.changes, sizes=texts)
+    return dataclasses.replace(there, origin=dataclasses.replace(origin, changes=changes))
 
 
 def _require_declared(claim: Claim, over: Mapping[str, Domain], sizes: Mapping[str, range]) -> None:
@@ -177,7 +195,7 @@ def _try_out(claim: Claim) -> None:
     """
     ranges = claim.size_ranges()
     sizes = {name: values[min(k + 1, len(values) - 1)] for k, (name, values) in enumerate(ranges.items())}
-    rng = np.random.default_rng(0)
+    sizes, rng = claim.nearest_fit(sizes), np.random.default_rng(0)
     for choice in (0, -1):
         options = {name: values[choice] for name, values in claim.option_values().items()}
         arrays = {name: part.draw(rng, 8) for name, part in claim.parts(sizes, options).items()}

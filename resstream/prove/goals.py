@@ -92,7 +92,7 @@ def small_sizes(claim: Claim) -> list[dict[str, int]]:
     chosen += [
         {**least, name: LARGEST + 1} for name, values in ranges.items() if LARGEST + 1 in values and least[name] < 4
     ]
-    return sorted(chosen, key=lambda sizes: (sum(sizes.values()), sorted(sizes.values())))
+    return sorted(filter(claim.fits, chosen), key=lambda sizes: (sum(sizes.values()), sorted(sizes.values())))
 
 
 def options_at(claim: Claim, sizes: Sizes) -> Iterator[tuple[str, dict[str, str]]]:

@@ -32,6 +32,7 @@ def small_sizes(claim: Claim) -> list[dict[str, int]]:
     ranges = claim.size_ranges().items()
     twos = {name: min(values, key=lambda size: abs(size - 2)) for name, values in ranges}
     ones = {name: min(values, key=lambda size: abs(size - 1)) for name, values in ranges}
+    twos, ones = claim.nearest_fit(twos), claim.nearest_fit(ones)
     return [twos] if twos == ones else [twos, ones]
 
 
@@ -74,12 +75,14 @@ def _proofs(claim: Claim, sizes: Mapping[str, int]) -> Iterator[int]:
 
 
 def _prove(claim: Claim, unknowns: SymbolicUnknowns, sizes: Mapping[str, int], options: Mapping[str, str]) -> int:
+    if not claim.fits(sizes):
+        raise _NotProved(f"the claim speaks of sizes with {claim.where}")
     from resstream.prove.obligations import unproved, wording  # SymPy is imported only where it is asked for
 
     with noting() as made:
         pieces = pieces_of(claim, unknowns, sizes, options)
     with noting() as asked:
-        relation = claim.conclude(objects_of(pieces))
+        relation = claim.conclude(objects_of(pieces, sizes))
         for comparison in _equalities(relation):
             if not all(_same(lhs, rhs, unknowns.known) for lhs, rhs in comparison.pairs(SYMBOLIC)):
                 which = "".join(f" for {option} {value}" for option, value in options.items())
@@ -87,7 +90,7 @@ def _prove(claim: Claim, unknowns: SymbolicUnknowns, sizes: Mapping[str, int], o
     for owed, known in ((made, unknowns.known), (asked, None)):
         if not owed:
             continue
-        failed = unproved(owed, [*unknowns.known, *_hypotheses(claim, pieces)] if known is None else known)
+        failed = unproved(owed, [*unknowns.known, *_hypotheses(claim, pieces, sizes)] if known is None else known)
         if failed is not None:
             raise _NotProved(wording(failed))
     return len(made) + len(asked)
@@ -119,7 +122,7 @@ def _same(lhs: Any, rhs: Any, known: Known) -> bool:
     return bool(lhs.is_nonnegative and rhs.is_nonnegative) and vanishes(lhs * lhs - rhs * rhs, known=known)
 
 
-def _hypotheses(claim: Claim, pieces: Mapping[str, Any]) -> Known:
+def _hypotheses(claim: Claim, pieces: Mapping[str, Any], sizes: Mapping[str, int]) -> Known:
     """What the hypotheses say, and that they have values: where one has none, an instance does not meet it.
 
     Hypotheses without a symbolic reading, or with alternatives, say nothing here.
@@ -129,7 +132,7 @@ def _hypotheses(claim: Claim, pieces: Mapping[str, Any]) -> Known:
     kinds = {AtMost: ">=", Less: ">", Equal: "==", Differ: "!="}
     try:
         with noting() as given:
-            relation = claim.hypotheses(objects_of(pieces))
+            relation = claim.hypotheses(objects_of(pieces, sizes))
             known: Known = []
             if is_guarded(relation):
                 return []

@@ -16,6 +16,7 @@ from resstream.arithmetic.solver import Condition, Formula, Polynomial, SolverEn
 from resstream.arithmetic.unknowns import Unknowns
 from resstream.claim import Claim, Instance, sealed
 from resstream.domains import Options, Piece, Sizes, raw_values
+from resstream.domains.current import Objects
 from resstream.errors import DomainError, NotExpressible
 from resstream.relations import (
     AnyOf,
@@ -62,26 +63,28 @@ def pieces_of(claim: Claim, unknowns: Unknowns, sizes: Sizes, options: Options) 
     return pieces
 
 
-def objects_of(pieces: Mapping[str, Piece]) -> dict[str, Any]:
-    """The objects of pieces, read-only."""
-    return {name: sealed(piece.object) for name, piece in pieces.items()}
+def objects_of(pieces: Mapping[str, Piece], sizes: Sizes) -> dict[str, Any]:
+    """The objects of pieces at these sizes, read-only."""
+    return Objects({name: sealed(piece.object) for name, piece in pieces.items()}, sizes)
 
 
 def state(claim: Claim, formula: Formula, sizes: Sizes, options: Options, conclusion: bool = True) -> Statement:
     """The statement of a claim in a new formula; without its conclusion, what the hypotheses say alone.
 
-    NotExpressible where the solver has no words for it.
+    NotExpressible where the solver has no words for it, and where the claim says nothing of the sizes.
     """
+    if not claim.fits(sizes):
+        raise NotExpressible(f"the claim speaks of sizes with {claim.where}")
     try:
         with noting() as made:
             pieces = pieces_of(claim, formula, sizes, options)
         with noting() as given:
-            hypotheses = claim.hypotheses(objects_of(pieces)) if claim.assuming else None
+            hypotheses = claim.hypotheses(objects_of(pieces, sizes)) if claim.assuming else None
             assumed = ((),) if hypotheses is None else known(hypotheses, formula)
         if given and hypotheses is not None and is_guarded(hypotheses):
             raise NotExpressible("a hypothesis that may hold where a part of it has no value")
         with noting() as asked:
-            violations = violated(claim.conclude(objects_of(pieces)), formula) if conclusion else ()
+            violations = violated(claim.conclude(objects_of(pieces, sizes)), formula) if conclusion else ()
     except NotExpressible:
         raise
     except Exception as failure:

@@ -34,6 +34,8 @@ def no_instance(claim: Claim, seconds: float = SECONDS) -> tuple[Answer, ...]:
     proofs = []
     for values in itertools.product(*ranges.values()):
         sizes = dict(zip(ranges, values, strict=True))
+        if not claim.fits(sizes):
+            continue
         for label, options in options_at(claim, sizes):
             pieces = _without_instance(claim, sizes, options, end)
             if not pieces:

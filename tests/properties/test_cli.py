@@ -39,8 +39,9 @@ def test_check_json_has_the_documented_fields():
     done = run("check", "contraction.diameter", "--profile", "quick", "--json")
     (row,) = json.loads(done.stdout)
     counts = {"accepted", "discarded", "acquitted", "undecided", "undefined"}
-    fields = {"id", "expect", "verdict", "smallest_margin", "seconds"} | counts
+    fields = {"id", "expect", "verdict", "smallest_margin", "seconds", "sizes"} | counts
     assert set(row) == fields
+    assert row["sizes"] == {"d": "1..6", "n": "1..6"}
     assert (row["id"], row["expect"], row["verdict"]) == ("contraction.diameter", "holds", "survived")
     assert row["accepted"] > 200
 

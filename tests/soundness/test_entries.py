@@ -222,7 +222,7 @@ FLINT_AT_HAND = {
     "falsify/certify.py": "whether two enclosures overlap",
     "falsify/counterexample.py": "reads numbers",
     "reference/noted.py": "the rank of a rational matrix",
-    "relations.py": "how wide a tie may be",
+    "relations/comparisons.py": "how wide a tie may be",
     "audit/sample.py": "measures rounding",
     "audit/families.py": "certified ratios along families",
 }

@@ -30,7 +30,6 @@ HANDLED = {
     "prove/obligations.py::_by_solver": "without the solver an obligation stays unproved",
     "prove/obligations.py::_is_proved": "the obligation stays unproved",
     "prove/statement.py::instance": "a model without an instance refutes nothing",
-    "relations/several.py::decide": "of an open premise the conclusion may have no value: undecided, with the reason",
     "prove/vacuous.py::_without_instance": "no case is proved empty",
 }
 

@@ -941,9 +941,9 @@ def a_hypothesis_that_holds_without_a_value(x):
     return differ(x, 0)
 
 
-@trick("compound", SURVIVED, PROVED, REFUTED, over=s)
+@trick("compound", REFUTED, over=s)
 def a_premise_that_ties(x):
-    """True, as sqrt(2) sqrt(3) = sqrt(6): no precision tells the premise, and the conclusion is false without it."""
+    """True, as sqrt(2) sqrt(3) = sqrt(6): no precision tells that the premise fails, and the conclusion is false."""
     root = sqrt(square(x) + 2) * sqrt(3 + 0 * x)
     return implies(less_than(root, sqrt(3 * square(x) + 6)), at_most(square(x) + 1, 0))
 

@@ -20,6 +20,7 @@ from resstream.arithmetic import Array
 from resstream.arithmetic.obligations import noting
 from resstream.arithmetic.terms import Terms, number, variable
 from resstream.claim import Claim
+from resstream.domains.current import Objects
 from resstream.errors import NotExpressible, Undecided
 from resstream.falsify.formats.program import Program, in_order
 from resstream.falsify.formats.rocq import LANGUAGE, SYMBOLS, plain_preamble
@@ -64,10 +65,11 @@ def theorem(claim: Claim, sizes: Mapping[str, int], options: Mapping[str, str]) 
     with system.working(), noting() as notes:
         arrays: list[tuple[str, Array]] = []
         known: list[Fact] = []
-        objects = {
+        unknown = {
             name: _unknown(name, domain, sizes, _own(name, options), arrays, known)
             for name, domain in claim.over.items()
         }
+        objects = Objects(unknown, sizes)
         try:
             if claim.assuming:
                 known += _facts(claim.hypotheses(objects), system, "hypothesis")

@@ -20,6 +20,7 @@ from flint import fmpq
 from resstream.arithmetic import Array, NoValue
 from resstream.arithmetic.obligations import Obligation, noting
 from resstream.arithmetic.terms import NUMBER, TermEntry, Terms, is_below, is_same, leaf, number
+from resstream.domains.current import Objects
 from resstream.errors import NotExpressible, Undecided
 from resstream.relations import NEGATED, AnyOf, Comparison, Every, Guarded, Relation, SomeEntry
 
@@ -115,7 +116,8 @@ def trace(claim: Claim, raw: Instance, bits: int = BITS) -> Trace:
     system = Terms(bits)
     with system.working(), noting() as notes:
         listed: list[tuple[str, Array | str]] = []
-        objects = {name: _with_names(name, value, listed) for name, value in claim.build(raw, system).items()}
+        built = claim.build(raw, system)
+        objects = Objects({name: _with_names(name, value, listed) for name, value in built.items()}, raw.sizes)
         notes.clear()  # of how the objects were built: their entries are checked as they are
         domain = tuple(_membership(claim, objects, raw.sizes))
         assumed = claim.hypotheses(objects) if claim.assuming else None

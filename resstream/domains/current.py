@@ -1,0 +1,72 @@
+"""The sizes of the instance that is being evaluated, for formulas that speak of them: sqrt(d), n - 1."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import fields, is_dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from resstream.arithmetic import Exact, constant, one_entry
+from resstream.domains.base import Sizes
+from resstream.errors import ClaimError
+
+_current: ContextVar[tuple[Sizes, Any] | None] = ContextVar("sizes", default=None)
+
+
+class Objects(dict[str, Any]):
+    """The objects of a claim's variables by name, with the sizes that they are of."""
+
+    def __init__(self, objects: Mapping[str, Any], sizes: Sizes) -> None:
+        super().__init__(objects)
+        self.sizes = sizes
+
+
+@contextmanager
+def evaluating(objects: Mapping[str, Any]) -> Iterator[None]:
+    """Where `size` gives the sizes of these objects, in their number system; of plain ones, what it gave before."""
+    if not isinstance(objects, Objects):
+        yield
+        return
+    before = _current.set((objects.sizes, objects))
+    try:
+        yield
+    finally:
+        _current.reset(before)
+
+
+def size(name: str) -> Any:
+    """A size of the claim as an exact number (1, 1) in the number system of its objects: `sqrt(size("d"))`.
+
+    ClaimError for a name that is no size of the claim, and outside of a claim's functions.
+    """
+    current = _current.get()
+    if current is None:
+        raise ClaimError(f"size({name!r}): no instance is being evaluated; expected a call in a claim's own function")
+    sizes, objects = current
+    if name not in sizes:
+        raise ClaimError(f"size({name!r}): expected one of {', '.join(sorted(sizes)) or 'no size'}")
+    like = next(_arrays(list(objects.values())), None)
+    if like is None:  # there is no array: a literal meets any number system
+        return Exact(Fraction(sizes[name]))
+    number = constant(sizes[name], like)
+    return one_entry(number)[None, None] if like.dtype == object else np.array([[number]])
+
+
+def _arrays(value: Any) -> Iterator[Any]:
+    """The arrays inside an object."""
+    if isinstance(value, np.ndarray):
+        yield value
+    elif isinstance(value, (list, tuple)):
+        for part in value:
+            yield from _arrays(part)
+    elif is_dataclass(value) and not isinstance(value, type):
+        for entry in fields(value):
+            yield from _arrays(vars(value).get(entry.name))
+
+
+__all__ = ["Objects", "evaluating", "size"]
