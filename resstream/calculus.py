@@ -11,7 +11,7 @@ import numpy as np
 
 from resstream.arithmetic import FLOAT64, Array, Exact, Literal, jacobian, ones
 from resstream.claim import Claim, at_most, equal, every
-from resstream.domains import Ball, Domain, Matrix, Pair, Scalar
+from resstream.domains import Ball, Domain, Matrix, NonZero, Pair, Scalar
 from resstream.errors import ClaimError, DomainError, Kink
 from resstream.reference import L2, Norm, operator_norm, row_norms
 from resstream.relations import Relation
@@ -54,7 +54,7 @@ def lipschitz(
     if not callable(constant) and not isinstance(constant, (int, Fraction, Literal)):
         raise ClaimError(f"claim {id}: constant: expected a number, a literal or a function, got {constant!r:.40}")
     constant = Exact(constant) if isinstance(constant, Fraction) else constant
-    flat = isinstance(domain, (Matrix, Scalar, Ball)) and _has_operator_norm(norm_in, outer)
+    flat = _has_inside(domain) and _has_operator_norm(norm_in, outer)
 
     def conclusion(pair: tuple[Array, Array], **rest: Any) -> Relation:
         x, y = pair
@@ -133,6 +133,16 @@ def _row(x: Array) -> Array:
 def _named(function: Callable[..., Any]) -> str:
     name = getattr(function, "__name__", "")
     return name if name.isidentifier() else "the function"
+
+
+def _has_inside(domain: Domain) -> bool:
+    """Whether a domain is known to be an open set and some of its boundary, so that a Jacobian speaks of its members.
+
+    Not so for subclasses: symmetric matrices are some of the matrices, and a function may be steep across them.
+    """
+    if type(domain) is Scalar:
+        return domain.low is None or domain.low != domain.high
+    return type(domain) in (Matrix, NonZero, Ball)
 
 
 def _has_operator_norm(norm_in: Norm, norm_out: Norm) -> bool:

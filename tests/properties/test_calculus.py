@@ -1,5 +1,7 @@
 """Gradients, second derivatives, and the claims that one call makes of a function's derivatives."""
 
+from dataclasses import dataclass
+
 import mpmath
 import numpy as np
 import pytest
@@ -197,6 +199,26 @@ def test_the_jacobian_alone_refutes_at_one_point():
     assert judge(lipschitz("t.point", softmax, Vector(2), exact(49, 100)), raw).outcome == "violated"
     assert judge(lipschitz("t.point", softmax, Vector(2), exact(1, 2)), raw).outcome == "holds"
     assert judge(lipschitz("t.pairs", softmax, Simplex(2), exact(49, 100)), raw).outcome == "holds"
+
+
+def test_a_set_without_an_inside_says_nothing_of_the_jacobian():
+    """x -> 5 x is constant on a set of one point, and x -> x - x^T on symmetric matrices."""
+
+    @dataclass(frozen=True)
+    class Diagonal(Matrix):
+        def build(self, raw, options, sizes):  # noqa: ARG002
+            return 0 * raw[""] + raw[""][..., :1, :1]
+
+        def contains(self, value, sizes):  # noqa: ARG002
+            return bool(np.all(value == value[:1, :1]))
+
+    assert falsify(lipschitz("t.one", lambda x: 5 * x, Scalar(2, 2), 1), 500).status != "refuted"
+    assert falsify(lipschitz("t.two", lambda x: 5 * x, Scalar(2, 3), 1), 500).status == "refuted"
+    constant = lipschitz("t.tied", lambda x: 5 * (x[..., :1] - x[..., 1:]), Diagonal(1, 2), 1)
+    assert falsify(constant, 2_000).status == "survived"
+    assert (
+        falsify(lipschitz("t.free", lambda x: 5 * (x[..., :1] - x[..., 1:]), Matrix(1, 2), 1), 500).status == "refuted"
+    )
 
 
 def test_a_claim_says_what_it_is_of():
