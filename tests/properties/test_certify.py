@@ -162,3 +162,9 @@ def test_readings_say_what_they_are():
     assert Judgement(VIOLATED).reading == "exact numbers"
     assert RATIONAL.name == "rational"
     assert Ball(64).name == "ball(64)"
+
+
+def test_balls_are_asked_first_unless_exact_sides_are_wanted():
+    claim = about(lambda x: at_most(x, 2))
+    assert certify(claim, X).judgement.bits == 128
+    assert certify(claim, X, exactly=True).judgement.bits is None

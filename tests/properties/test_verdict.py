@@ -213,3 +213,12 @@ def test_how_a_verdict_reads():
     shown = Verdict(Trial.stated, "refuted", 0, Tally(), counterexample="what was found")
     assert str(shown).startswith("what was found\n")
     assert "trial" in verdict._repr_html_()
+
+
+def test_a_verdict_in_a_notebook_is_typeset():
+    from resstream.falsify.formats.html import verdict_html
+    from resstream.falsify.formats.latex import verdict_latex
+
+    verdict = Verdict(Trial.stated, "survived", 0, Tally())
+    assert verdict._repr_latex_() == verdict_latex(verdict) != ""
+    assert verdict._repr_html_() == verdict_html(verdict) != ""
