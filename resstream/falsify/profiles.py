@@ -1,4 +1,4 @@
-"""How much work a run does: one of three profiles."""
+"""How much work a run does: one of four profiles."""
 
 from __future__ import annotations
 

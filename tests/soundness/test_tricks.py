@@ -6,6 +6,7 @@ compared, and fails where that is nothing.
 
 import importlib.util
 import json
+import random
 import shutil
 import sys
 from collections import Counter
@@ -13,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from resstream.audit import audit
 from resstream.falsify import falsify
 from resstream.falsify.counterexample import Counterexample
 from resstream.falsify.replay import replay
@@ -95,6 +97,19 @@ def test_a_file_that_tells_of_another_instance_is_not_believed(said, tmp_path):
     data["raw"]["arrays"] = {"x": [["1/2"]]}
     saved.write_text(json.dumps(data))
     assert not isinstance(replay(saved, FILE), Counterexample)
+
+
+AUDITED = random.Random(0).sample(sorted(TRICKS), 6)
+"""benchmarks/audit_tricks.py audits all of them."""
+
+
+@pytest.mark.parametrize("name", AUDITED)
+def test_the_audit_tells_no_lie(name):
+    _, lies, made = TRICKS[name]
+    found = audit(made, seconds=8, quick=True)
+    assert found.status in STATUSES
+    assert found.status not in lies
+    assert not ("proved" in lies and any(answer.proved for answer in found.proofs))
 
 
 def test_the_plugin_passes_no_trick_whose_survival_would_be_a_lie(pytester):
