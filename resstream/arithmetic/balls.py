@@ -7,7 +7,7 @@ an enclosure that touches zero cannot tell: the square root of such a number exi
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from operator import is_
 from typing import Any
@@ -162,15 +162,20 @@ class Ball:
         with self.working():
             return entries_of([_entry(value) for value in values.ravel().tolist()], values.shape)
 
-    @contextmanager
-    def working(self) -> Iterator[None]:
-        """Where the entries are computed with. FLINT's precision is global to the process, and set here alone."""
-        before = ctx.prec
-        ctx.prec = self.bits
-        try:
-            yield
-        finally:
-            ctx.prec = before
+    def working(self) -> AbstractContextManager[None]:
+        """Where the entries are computed with."""
+        return precision(self.bits)
+
+
+@contextmanager
+def precision(bits: int) -> Iterator[None]:
+    """Where FLINT computes with that many bits: its precision is global to the process, and set here alone."""
+    before = ctx.prec
+    ctx.prec = bits
+    try:
+        yield
+    finally:
+        ctx.prec = before
 
 
 def _entry(value: Any) -> Entry:

@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 from flint import arb, fmpq
 
-from resstream.arithmetic.balls import BallEntry
+from resstream.arithmetic.balls import BallEntry, precision
 from resstream.arithmetic.entries import Entry, NoValue, entries_of
 from resstream.arithmetic.rationals import RationalEntry, exact_root, exact_value
-from resstream.arithmetic.surds import BITS, Surd, precision, sign_of
+from resstream.arithmetic.surds import BITS, Surd, sign_of
 from resstream.errors import ArithmeticLimit, NotExact
 
 MOST = 400

@@ -6,11 +6,11 @@ every coefficient is.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 
-from flint import arb, ctx, fmpq, fmpz
+from flint import arb, fmpq, fmpz
 
+from resstream.arithmetic.balls import precision
 from resstream.errors import NotExact, Undecided
 
 BITS = 128
@@ -122,14 +122,3 @@ def sign_of(enclosure: Callable[[], arb]) -> int:
             return -1
         bits *= 2
     raise Undecided(f"the sign of a number is not known at {_MOST_BITS} bits")
-
-
-@contextmanager
-def precision(bits: int) -> Iterator[None]:
-    """Where FLINT's balls have that many bits."""
-    before = ctx.prec
-    ctx.prec = bits
-    try:
-        yield
-    finally:
-        ctx.prec = before

@@ -15,8 +15,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from flint import arb, ctx, fmpq
+from flint import arb, fmpq
 
+from resstream.arithmetic.balls import precision
 from resstream.arithmetic.entries import Entry, NoValue, place
 from resstream.arithmetic.obligations import NONNEGATIVE, NONZERO, POSITIVE, ZERO, note
 from resstream.arithmetic.rationals import exact_root, exact_value, one_entry
@@ -275,7 +276,7 @@ class Terms:
 
     def array(self, values: Any) -> np.ndarray[Any, Any]:
         """The values (floats, integers, `Fraction`, `fmpq`; any shape) as leaves."""
-        with self._precision():
+        with precision(self.bits):
             out = np.frompyfunc(_entry, 1, 1)(np.asarray(values, dtype=object))
         return out if isinstance(out, np.ndarray) else one_entry(out)
 
@@ -284,19 +285,10 @@ class Terms:
         """Where the entries are computed with, and equal subterms are shared."""
         before = _known_terms.set({})
         try:
-            with self._precision():
+            with precision(self.bits):
                 yield
         finally:
             _known_terms.reset(before)
-
-    @contextmanager
-    def _precision(self) -> Iterator[None]:
-        before = ctx.prec
-        ctx.prec = self.bits
-        try:
-            yield
-        finally:
-            ctx.prec = before
 
 
 def _entry(value: Any) -> TermEntry:

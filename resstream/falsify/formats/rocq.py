@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from flint import arb, ctx, fmpq
+from flint import arb, fmpq
 
+from resstream.arithmetic.balls import precision
 from resstream.arithmetic.terms import NUMBER, TermEntry, is_below
 from resstream.errors import Undecided
 from resstream.falsify.formats.bounds import dyadic
@@ -241,13 +242,8 @@ class _Writer:
 
     def enclose(self, node: TermEntry) -> arb:
         """The ball that follows for a node from what was proved of named nodes."""
-        before = ctx.prec
-        ctx.prec = self.bits
-        try:
-            values = [self._known(operand) for operand in node.operands]
-            enclosure = _BALLS[node.operation](*values)
-        finally:
-            ctx.prec = before
+        with precision(self.bits):
+            enclosure = _BALLS[node.operation](*(self._known(operand) for operand in node.operands))
         if not enclosure.is_finite():
             raise Undecided(f"an enclosure without bounds at {self.bits} bits")
         return enclosure
