@@ -60,7 +60,13 @@ CONCERNS: dict[str, list[str]] = {
         for stem, own in {
             "decomposition": "tests/properties/test_reference_transformer.py",
             "folding": "tests/properties/test_reference_transformer.py",
+            "distributions": "tests/properties/test_vocabulary.py",
             "mlp": "tests/properties/test_reference_blocks.py",
+            "ordering": "tests/properties/test_vocabulary.py",
+            **{
+                stem: f"tests/properties/test_reference_{stem}.py tests/properties/test_vocabulary.py"
+                for stem in ("activations", "norms", "smoothing", "spectrum")
+            },
         }.items()
     },
     "resstream/arithmetic/*.py": [
