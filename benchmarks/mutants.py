@@ -49,25 +49,33 @@ os.environ["RESSTREAM_PROFILE"] = "quick"
 ROOT = Path(__file__).parents[1]
 EQUIVALENT = Path(__file__).with_suffix(".json")
 
+ODD = "tests/soundness/test_odd_arguments.py"
+"""Tests of which those that are called after a module are its own."""
+
 CONCERNS: dict[str, list[str]] = {
     "resstream/reference/*.py": [
-        "tests/properties/test_reference_{stem}.py",
-        "tests/properties/test_reference_checks.py",
-        "tests/properties/test_reference_inputs.py",
+        f"tests/properties/test_reference_{{stem}}.py {ODD}",
+        "tests/properties/test_reference_checks.py tests/properties/test_reference_inputs.py",
     ],
     **{
-        f"resstream/reference/{stem}.py": [own, "tests/properties/test_reference_inputs.py"]
+        f"resstream/reference/{stem}.py": [
+            f"tests/properties/{own}.py {ODD}",
+            "tests/properties/test_reference_inputs.py",
+        ]
         for stem, own in {
-            "decomposition": "tests/properties/test_reference_transformer.py",
-            "folding": "tests/properties/test_reference_transformer.py",
-            "distributions": "tests/properties/test_vocabulary.py",
-            "mlp": "tests/properties/test_reference_blocks.py",
-            "ordering": "tests/properties/test_vocabulary.py",
-            **{
-                stem: f"tests/properties/test_reference_{stem}.py tests/properties/test_vocabulary.py"
-                for stem in ("activations", "norms", "smoothing", "spectrum")
-            },
+            "decomposition": "test_reference_transformer",
+            "folding": "test_reference_transformer",
+            "mlp": "test_reference_blocks",
+            "distributions": "test_vocabulary",
+            "ordering": "test_vocabulary",
         }.items()
+    },
+    **{
+        f"resstream/reference/{stem}.py": [
+            f"tests/properties/test_reference_{stem}.py tests/properties/test_vocabulary.py {ODD}",
+            "tests/properties/test_reference_inputs.py",
+        ]
+        for stem in ("activations", "norms", "smoothing", "spectrum")
     },
     "resstream/arithmetic/*.py": [
         "tests/properties/test_arithmetic*.py tests/soundness/test_entries.py",
@@ -259,8 +267,8 @@ def module_of(file: str) -> str:
     return ".".join(Path(file).with_suffix("").parts).removesuffix(".__init__")
 
 
-def _run(arguments: Sequence[str], *plugins: object) -> int:
-    """pytest in this process, silently: 0 where everything passed."""
+def _run(file: str, arguments: Sequence[str], *plugins: object) -> int:
+    """pytest in this process, silently, for a file of the package: 0 where everything passed."""
     import pytest
 
     with (
@@ -271,22 +279,23 @@ def _run(arguments: Sequence[str], *plugins: object) -> int:
         options = ["-x", "-q", "--tb=no", "-p", "no:cacheprovider", "-p", "no:xdist", "--hypothesis-profile=mutants"]
         # Modules that were imported to be forked from are too late for pytest to rewrite, which does not matter here.
         options += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]
-        options += ["-k", "not shrinks_to"]  # tests of shrinking, which the profile leaves out
+        # Without tests of shrinking, which the profile leaves out, and with the odd arguments of that file's functions.
+        options += ["-k", f"not shrinks_to and (not {Path(ODD).stem} or {Path(file).stem})"]
         return int(pytest.main([*options, *arguments], plugins=plugins))
 
 
-def _in_child(mutant: Mutant | None, tests: Sequence[str]) -> int:
-    """What a forked child does: plant the fault, run the tests, answer with the status."""
+def _in_child(file: str, mutant: Mutant | None, tests: Sequence[str]) -> int:
+    """What a forked child does: plant the fault into the file, run the tests, answer with the status."""
     os.chdir(ROOT)
     os.environ["HYPOTHESIS_STORAGE_DIRECTORY"] = tempfile.mkdtemp(prefix="mutants-")
     if mutant is not None:
-        file = ROOT / mutant.file
-        sys.meta_path.insert(0, _Planted(module_of(mutant.file), file, mutated(file.read_text(), mutant)))
+        path = ROOT / file
+        sys.meta_path.insert(0, _Planted(module_of(file), path, mutated(path.read_text(), mutant)))
         try:
-            importlib.import_module(module_of(mutant.file))
+            importlib.import_module(module_of(file))
         except BaseException:
             return 1
-    return _run(tests)
+    return _run(file, tests)
 
 
 @dataclass
@@ -379,7 +388,9 @@ def in_place(file: str, drawn: Sequence[Mutant], tests: Sequence[str], seconds: 
             os.environ["HYPOTHESIS_STORAGE_DIRECTORY"] = directory
             importlib.import_module(module_of(file))
             changes = [partial(mutated, source, mutant) for mutant in drawn]
-            _run(tests, Planting(ROOT / file, changes, partial(run_all, seconds=seconds, workers=workers), answers))
+            _run(
+                file, tests, Planting(ROOT / file, changes, partial(run_all, seconds=seconds, workers=workers), answers)
+            )
 
         if in_a_fork(work) != 0 or not answers.exists():
             raise SystemExit(f"the tests of {file} cannot be run in place: {' '.join(tests)}")
@@ -502,7 +513,7 @@ def _ask_afresh(
         files = {m.file for m in left}
         _require_a_clean_start({file: concerning[file] for file in files}, seconds, workers)
         print(f"{ring}: {len(left)} mutants", file=sys.stderr)
-        answers = run_all([partial(_in_child, m, concerning[m.file]) for m in left], seconds, workers)
+        answers = run_all([partial(_in_child, m.file, m, concerning[m.file]) for m in left], seconds, workers)
         for mutant, (status, _) in zip(left, answers, strict=True):
             outcomes[mutant.key] = SURVIVED if status == 0 else _noticed(status, ring)
 
@@ -531,7 +542,7 @@ def _require_a_clean_start(tests: dict[str, list[str]], seconds: float, workers:
     """Without a mutant the tests pass; else every mutant would seem to be noticed."""
     files = [file for file, own in tests.items() if own]
     for file, (status, _) in zip(
-        files, run_all([partial(_in_child, None, tests[f]) for f in files], seconds, workers), strict=True
+        files, run_all([partial(_in_child, f, None, tests[f]) for f in files], seconds, workers), strict=True
     ):
         if status != 0:
             raise SystemExit(f"the tests of {file} do not pass as it is (status {status}): {' '.join(tests[file])}")

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from resstream.arithmetic import RATIONAL, Array, Ball, exact, relu, square, total
+from resstream.errors import ShapeError
 from resstream.reference import (
     MLP,
     Block,
@@ -232,3 +233,22 @@ def test_a_block_is_rounding_away_from_the_ball(X: Array, data: st.DataObject, a
         return pre_ln_block(x, block, causal_mask(3), lambda z: rms_norm(z, epsilon=exact(1)))
 
     assert_rounding_only(step, X, *(data.draw(matrices(*shape)) for shape in shapes))
+
+
+def test_an_mlp_in_a_batch_is_a_batch_of_mlps() -> None:
+    """Leading axes of the weights, of the stream, or of both, and what they are kept as."""
+    rng = np.random.default_rng(0)
+    shapes = ((2, 3, 4), (2, 1, 4), (2, 4, 5), (2, 1, 5))
+    weights = MLP(*(rng.standard_normal(shape).astype(np.float32) for shape in shapes))
+    assert {W.dtype for W in (weights.W_1, weights.b_1, weights.W_2, weights.b_2)} == {np.dtype(np.float64)}
+    x = rng.standard_normal((2, 6, 3))
+    for form in (mlp, mlp_key_values):
+        assert form(x, weights).shape == (2, 6, 5)
+        for k in range(2):
+            alone = MLP(weights.W_1[k], weights.b_1[k], weights.W_2[k], weights.b_2[k])
+            assert np.abs(form(x, weights)[k] - form(x[k], alone)).max() < 1e-14  # a few roundings of sums below 20
+            assert np.abs(form(x[0], weights)[k] - form(x[0], alone)).max() < 1e-14
+        with pytest.raises(ShapeError, match="x"):
+            form(rng.standard_normal((3, 6, 3)), weights)
+    with pytest.raises(ShapeError, match="W_1"):
+        MLP(weights.W_1, np.zeros((3, 1, 4)), weights.W_2, weights.b_2)
