@@ -42,10 +42,6 @@ from typing import Any
 
 from planted import UNPLANTED, Planting, in_a_fork
 
-for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ[_name] = "1"
-os.environ["RESSTREAM_PROFILE"] = "quick"
-
 ROOT = Path(__file__).parents[1]
 EQUIVALENT = Path(__file__).with_suffix(".json")
 
@@ -461,6 +457,9 @@ def main() -> None:
     parser.add_argument("--rings", type=int, default=3, choices=(1, 2, 3), help="how many to ask: fewer are quicker")
     parser.add_argument("--output", type=Path, help="every mutant with its outcome, as JSON")
     options = parser.parse_args()
+    for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ[name] = "1"
+    os.environ["RESSTREAM_PROFILE"] = "quick"
     os.chdir(ROOT)
     sys.path.insert(0, str(ROOT))
     tests = modules(options.modules)

@@ -17,10 +17,10 @@ INDUCTION = (
     over={"model": AttentionOnly(1, "H", "d", "h", "V"), "tokens": Tokens("n", "V"), "more": Tokens("m", "V")},
     sizes={
         "H": range(1, 3),
-        "V": range(2, 4),
+        "V": range(2, 3),
         "d": range(1, 3),
         "h": range(2, 3),
-        "n": range(1, 4),
+        "n": range(1, 3),
         "m": range(1, 3),
     },
     source=f"{INDUCTION}, the step of its proof",
