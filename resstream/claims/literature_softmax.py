@@ -9,6 +9,7 @@ from resstream.arithmetic import (
     derivative,
     exact,
     exp,
+    eye,
     log,
     ones,
     sqrt,
@@ -19,7 +20,7 @@ from resstream.arithmetic import (
 )
 from resstream.claim import at_least, at_most, claim, equal, every, less_than
 from resstream.claims.literature_chains import oscillation
-from resstream.domains import Matrix, NonConstant, NonZero, Norm, Positive, Scalar, Simplex, Tokens, Vector
+from resstream.domains import Count, Matrix, NonConstant, NonZero, Norm, Positive, Scalar, Simplex, Tokens, Vector
 from resstream.reference import (
     cross_entropy,
     frobenius_norm,
@@ -295,6 +296,19 @@ def entropy(s):
     return cross_entropy(s, softmax(s))
 
 
+def entropy_floor(sigma, n):
+    """log(1 + (n - 1) b) + sigma sqrt(n (n - 1)) b/(1 + (n - 1) b) with b = exp(-sigma sqrt(n/(n - 1)))."""
+    root = sqrt(n * (n - 1) * ones((1, 1), like=sigma))
+    b = exp(-sigma * root / (n - 1))
+    return log(1 + (n - 1) * b) + sigma * root * b / (1 + (n - 1) * b)
+
+
+def sharpest_row(n, like):
+    """(n - 1, -1, ..., -1)/sqrt(n (n - 1)), of length 1."""
+    first = (np.arange(n) == 0) * n - 1 + zeros((1, n), like=like)
+    return first / sqrt(n * (n - 1) * ones((1, 1), like=like))
+
+
 @claim(
     "literature.entropy_floor",
     over={"X": Matrix("n", "d"), "W": Matrix("d", "d")},
@@ -303,21 +317,32 @@ def entropy(s):
 )
 def literature_entropy_floor(X, W):
     """With sigma = ||W|| ||XX'|| and b = exp(-sigma sqrt(n/(n - 1))), every row of softmax(XWX') has an entropy of at
-    least log(1 + (n - 1) b) + sigma sqrt(n (n - 1)) b/(1 + (n - 1) b), and free rows of length sigma attain it. (Rows
-    x_i W X' do not: that needs X of rank one, where sigma is reached by one token alone.)
+    least log(1 + (n - 1) b) + sigma sqrt(n (n - 1)) b/(1 + (n - 1) b), which is at most log n. It is attained
+    (literature.entropy_floor_attained).
     """
     n = X.shape[-2]
-    sigma = spectral_norm(W) * spectral_norm(X @ X.mT)
-    many, root = n * ones((1, 1), like=X), sqrt(n * (n - 1) * ones((1, 1), like=X))
-    b = exp(-sigma * root / (n - 1))
-    floor = log(1 + (n - 1) * b) + sigma * root * b / (1 + (n - 1) * b)
-    first = (np.arange(n) == 0) * n - 1 + zeros((1, n), like=X)  # (n - 1, -1, ...), of squared length n (n - 1)
-    row = sigma * first / root
+    floor = entropy_floor(spectral_norm(W) * spectral_norm(X @ X.mT), n)
+    return every(at_least(entropy(X @ W @ X.mT), floor), at_most(floor, log(n * ones((1, 1), like=X))))
+
+
+@claim(
+    "literature.entropy_floor_attained",
+    over={"t": Scalar(0, 4), "n": Count("n")},
+    sizes={"n": range(2, 6)},
+    source="Zhai and others, Stabilizing transformer training (2023), Theorem 3.1 (tight) as quoted by notes on it",
+)
+def literature_entropy_floor_attained(t, n):
+    """Tokens attain the floor of literature.entropy_floor, for every number of them: X = tI and the reflection W that
+    takes the first unit vector to r = (n - 1, -1, ..., -1)/sqrt(n (n - 1)) give the first row the scores t^2 r, of
+    length ||W|| ||XX'|| = t^2, and the entropy that is the floor.
+    """
+    identity, row = eye(n, like=t), sharpest_row(n, like=t)
+    apart = identity[:1] - row
+    W, X = identity - 2 * (apart.mT @ apart) / total(square(apart)), t * identity
     return every(
-        at_least(entropy(X @ W @ X.mT), floor),
-        equal(total(square(row)), square(sigma)),
-        equal(entropy(row), floor),
-        at_most(floor, log(many)),
+        equal(W @ W.mT, identity),
+        equal((X @ W @ X.mT)[..., :1, :], square(t) * row),
+        equal(entropy(X @ W @ X.mT)[..., :1, :], entropy_floor(square(t), n)),
     )
 
 
