@@ -21,7 +21,7 @@ def cloud(X: Array | None = None, **settings: Any) -> Any:
 
     X: tokens (n, 2) in [-2, 2], two decimals; the laboratory's ten by default. settings: `beta`, `depth`, `step`,
     `size`, `angle`, `stretch`, `mask`, `skip`, `norm` ("none", "rms", "layer"), `placement` ("pre", "post"), `layer`,
-    `fit`. Needs the extra "notebook"; raises ShapeError and ResstreamError for tokens and settings that do not fit.
+    `fit`, `grain`. Needs the extra "notebook"; raises ShapeError and ResstreamError for tokens and settings that do not fit.
     """
     tokens = _tokens(cloud_data()["tokens"] if X is None else X)
     unknown = sorted(set(settings) - set(DEFAULTS))
@@ -37,7 +37,7 @@ def cloud(X: Array | None = None, **settings: Any) -> Any:
 
 DEFAULTS: dict[str, Any] = {
     "beta": 4.0, "depth": 12, "step": 1.0, "size": 1.0, "angle": 0, "stretch": 1.0, "mask": False, "skip": False,
-    "norm": "none", "placement": "pre", "layer": 0, "fit": False,
+    "norm": "none", "placement": "pre", "layer": 0, "fit": False, "grain": 1000,
 }  # fmt: skip
 
 

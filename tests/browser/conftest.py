@@ -41,6 +41,16 @@ class Visit:
         """Wait until what was asked for is drawn: the page draws once a frame."""
         self.page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
+    def copied(self, button: str, within: str = "main") -> str:
+        """What a button of the page copies, read where the clipboard would take it."""
+        self.page.evaluate(
+            "navigator.clipboard.writeText = text => { globalThis.copied = text; return Promise.resolve(); }"
+        )
+        self.page.locator(within).get_by_role("button", name=button, exact=True).click()
+        text = self.page.evaluate("globalThis.copied")
+        assert isinstance(text, str)
+        return text
+
 
 Opener = Callable[..., Visit]
 

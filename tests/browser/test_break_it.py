@@ -259,11 +259,7 @@ def test_a_claim_is_broken_by_dragging_and_what_is_copied_refutes_it(visit, labo
 
 
 def replayed(seen, tmp_path):
-    seen.page.evaluate(
-        "navigator.clipboard.writeText = text => { globalThis.copied = text; return Promise.resolve(); }"
-    )
-    seen.page.locator("#break").get_by_role("button", name="JSON").click()
-    (tmp_path / "instance.json").write_text(seen.page.wait_for_function("globalThis.copied").json_value())
+    (tmp_path / "instance.json").write_text(seen.copied("JSON", "#break"))
     return replay(tmp_path / "instance.json").judgement.outcome
 
 

@@ -276,15 +276,13 @@ def certificate_of(seen):
     return [Fraction(text.replace("−", "-")) for text in texts], verdicts
 
 
-@pytest.mark.parametrize("query", ["layer=0", "layer=9", "beta=1&layer=1", "mask=1&beta=2&layer=3", "beta=0.3&skip=1"])
+@pytest.mark.parametrize(
+    "query", ["layer=0", "layer=9&grain=100", "beta=1&layer=1", "mask=1&beta=2&layer=3", "beta=0.3&skip=1"]
+)
 def test_the_certificate_is_the_packages(visit, laboratory, query, tmp_path):
     seen = visit(laboratory, f"#cloud?{query}")
     (tau, *sides), verdicts = certificate_of(seen)
-    seen.page.evaluate(
-        "navigator.clipboard.writeText = text => { globalThis.copied = text; return Promise.resolve(); }"
-    )
-    seen.page.get_by_role("button", name="JSON").click()
-    text = seen.page.wait_for_function("globalThis.copied").json_value()
+    text = seen.copied("JSON")
     raw = json.loads(text)["raw"]["arrays"]
     weights, X = rationals(raw["A"]), rationals(raw["X"])
     A = weights / weights.sum(-1, keepdims=True)
@@ -319,11 +317,7 @@ def test_the_certificate_is_the_packages(visit, laboratory, query, tmp_path):
 )
 def test_the_copied_python_computes_what_the_page_shows(visit, laboratory, query, capsys):
     seen = visit(laboratory, f"#cloud?{query}")
-    seen.page.evaluate(
-        "navigator.clipboard.writeText = text => { globalThis.copied = text; return Promise.resolve(); }"
-    )
-    seen.page.get_by_role("button", name="Python").click()
-    code = seen.page.wait_for_function("globalThis.copied").json_value()
+    code = seen.copied("Python")
     with FLOAT64.working():
         exec(compile(code, "copied", "exec"), {})
     last = capsys.readouterr().out.splitlines()[-1].split()

@@ -199,6 +199,19 @@ def test_a_cut_is_measured_on_the_same_sequences(visit, laboratory):
     assert float(accuracies[0]) > 0.9 > 0.3 > float(accuracies[1])
 
 
+@pytest.mark.parametrize("cut", [False, True])
+def test_the_copied_python_computes_what_the_page_shows(visit, laboratory, cut, capsys):
+    seen = visit(laboratory, "#induction?text=qpwoeirutyqpwoeiruty")
+    if cut:
+        seen.page.locator("label", has_text="keys read head 0.0").click()
+    seen.settle()
+    exec(compile(seen.copied("Python", "#induction"), "copied", "exec"), {})
+    predicted = [int(symbol) for symbol in capsys.readouterr().out.strip("[] \n").split()]
+    shown = seen.page.locator(".chip .guess").all_inner_texts()
+    assert shown == [f"→ {chr(s)}" if 32 < s < 127 else f"→ {s:02x}" for s in predicted]
+    assert len(shown) == 20
+
+
 def test_filings_are_completed_as_the_package_does(visit, laboratory, model):
     filings = induction_data()["filings"]
     seen = visit(laboratory, "#induction")

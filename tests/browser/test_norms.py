@@ -86,6 +86,19 @@ def test_the_token_and_its_jacobian_are_shown(visit, laboratory, norm, function,
     assert seen.page.locator(".sphere .image-set").count() == (48 if norm == "layer" else 0)
 
 
+@pytest.mark.parametrize("norm", ["layer", "rms"])
+def test_the_copied_python_computes_what_the_page_shows(visit, laboratory, norm, capsys):
+    seen = visit(laboratory, f"#norms?x1=0.5&x2=-1.25&x3=2&norm={norm}")
+    seen.settle()
+    exec(compile(seen.copied("Python", "#norms"), "copied", "exec"), {})
+    lines = capsys.readouterr().out.splitlines()
+    image, values = ([float(number) for number in re.findall(r"[-+.\de]*\d", line)] for line in lines)
+    said = re.search(r"\(x\) = \(([^)]*)\)", seen.page.locator(".sphere-readout").inner_text())[1]
+    assert shown_numbers(said) == pytest.approx(image, abs=0.006)
+    note = seen.page.locator(".jacobian .note").inner_text().removeprefix("Jacobian, singular values ")
+    assert shown_numbers(note) == pytest.approx(values, abs=6e-4)
+
+
 def test_the_view_turns_by_mouse_and_keys(visit, laboratory):
     seen = visit(laboratory, "#norms", viewport={"width": 1200, "height": 900})
     seen.settle()

@@ -1,5 +1,7 @@
 """The page as a whole: it is one file, nothing serious is wrong with its accessibility, and it fits every width."""
 
+import re
+
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from typer.testing import CliRunner
@@ -84,6 +86,45 @@ def test_no_name_is_made_twice():
 def test_a_path_that_cannot_be_written_is_an_error_of_ours(tmp_path):
     with pytest.raises(ResstreamError, match="cannot be written"):
         pages.write_page(tmp_path / "no" / "such" / "lab.html")
+
+
+# ---- the address ------------------------------------------------------------
+
+CHANGED = """room => {
+  const moved = [];
+  for (const control of document.querySelectorAll(`#${room} :is(input, select)`)) {
+    if (control.disabled || control.offsetParent === null || control.closest("[aria-hidden]")) continue;
+    if (control.type === "checkbox") { control.click(); moved.push(control); continue; }
+    if (control.tagName === "SELECT") control.selectedIndex = control.selectedIndex ? 0 : 1;
+    else if (control.type === "range") control.value = String(Number(control.value) + Number(control.step || 1));
+    else if (control.type === "number") control.value = String(Number(control.value) + 1);
+    else control.value = room === "break" ? "diameter(X, norm) / 3" : "abcabc";
+    control.dispatchEvent(new Event("input", { bubbles: true }));
+    control.dispatchEvent(new Event("change", { bubbles: true }));
+    moved.push(control);
+  }
+  return moved.length;
+}"""
+SHOWN = """room => [...document.querySelectorAll(`#${room} :is(input, select)`)].map(
+  control => control.type === "checkbox" ? control.checked : control.value)"""
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_a_link_shows_every_control_as_its_sender_left_it(visit, laboratory, room):
+    sender = visit(laboratory, f"#{room}", viewport={"width": 1400, "height": 1000})
+    sender.settle()
+    untouched = sender.page.evaluate(SHOWN, room)
+    assert sender.page.evaluate(CHANGED, room) >= 4
+    sender.page.wait_for_url(re.compile(r"\?"))
+    sender.page.wait_for_timeout(400)  # the address is written when it has been quiet
+    left = sender.page.evaluate(SHOWN, room)
+    assert left != untouched
+    receiver = visit(laboratory, "#" + sender.page.url.split("#")[1], viewport={"width": 1400, "height": 1000})
+    receiver.settle()
+    assert receiver.page.evaluate(SHOWN, room) == left
+    assert receiver.page.locator(f"#{room} .readout, #{room} .verdict-line").first.inner_text() == (
+        sender.page.locator(f"#{room} .readout, #{room} .verdict-line").first.inner_text()
+    )
 
 
 # ---- the command ------------------------------------------------------------

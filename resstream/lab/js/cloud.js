@@ -9,12 +9,13 @@ import { tokenHandle } from "./points.js";
 import { certify, fraction, rounded, toNumber } from "./rational.js";
 
 /** @typedef {import("./cloud_model.js").CloudSettings} CloudSettings */
-/** @typedef {CloudSettings & { layer: number, fit: boolean }} CloudState */
+/** @typedef {CloudSettings & { layer: number, fit: boolean, grain: number }} CloudState */
 
 /** @typedef {{ name: string, title: string, about: string, settings: Partial<CloudState> }} Preset */
 
 const DEEPEST = 24;
 const REACH = 2; // half the width of the view, in the tokens' units
+const GRAINS = [100, 1000, 1_000_000]; // a certificate's weights are whole multiples of 1/grain
 const VIEW = 400; // pixels of the view's own coordinates
 export const INKS = Array.from({ length: 10 }, (_, i) => `--token-${i + 1}`);
 
@@ -22,7 +23,7 @@ export const INKS = Array.from({ length: 10 }, (_, i) => `--token-${i + 1}`);
 export function cloudDefaults(tokens) {
   return {
     tokens, beta: 4, depth: 18, step: 1, size: 1, angle: 0, stretch: 1, mask: false, skip: false, norm: "none",
-    placement: "pre", layer: 0, fit: false,
+    placement: "pre", layer: 0, fit: false, grain: 1000,
   };
 }
 
@@ -42,6 +43,7 @@ export function saneCloud(state, usual) {
     norm: ["none", "rms", "layer"].includes(state.norm) ? state.norm : "none",
     placement: state.placement === "post" ? "post" : "pre",
     layer: Math.round(between(state.layer, 0, depth)),
+    grain: GRAINS.includes(state.grain) ? state.grain : 1000,
   };
 }
 
@@ -244,15 +246,11 @@ export function cloudRoom(root, { state: given, presets, defaults, changed, link
   // ---- the certificate
 
   const certificate = element("div", { class: "certificate", "aria-live": "polite" });
-  let grain = 1000;
   const grains = choice({
     label: "weights rounded to",
-    options: [["100", "1/100"], ["1000", "1/1000"], ["1000000", "1/1000000"]],
-    value: "1000",
-    input: (value) => {
-      grain = Number(value);
-      if (certificate.hasChildNodes()) showCertificate();
-    },
+    options: GRAINS.map((grain) => /** @type {[string, string]} */ ([String(grain), `1/${grain}`])),
+    value: String(state.grain),
+    input: (value) => update({ grain: Number(value) }),
   });
   const certified = element(
     "div",
@@ -278,7 +276,7 @@ export function cloudRoom(root, { state: given, presets, defaults, changed, link
   function showCertificate() {
     certificate.classList.remove("stale");
     const layer = Math.min(state.layer, state.depth - 1);
-    const found = certifyLayer(run.patterns[layer], run.states[layer], grain);
+    const found = certifyLayer(run.patterns[layer], run.states[layer], state.grain);
     const rows = found.sides.map((side) => {
       const name = { l1: "ℓ₁", "l2 squared": "ℓ₂, squared", linf: "maximum" }[side.norm];
       const verdict = !side.holds ? "violated" : side.tie ? "holds, with equality" : "holds";
@@ -398,7 +396,7 @@ export function cloudRoom(root, { state: given, presets, defaults, changed, link
 
   /** What a preset decides: not where the viewer stands. @param {CloudState} some */
   function plain(some) {
-    return { ...some, layer: 0 };
+    return { ...some, layer: 0, grain: defaults.grain };
   }
 
   const refresh = onceAFrame(() => {
@@ -418,11 +416,12 @@ export function cloudRoom(root, { state: given, presets, defaults, changed, link
     if (encode(plain(before), plain(state)) !== "") {
       run = runCloud(state);
       staleCertificate();
-    } else if (before.layer !== state.layer) staleCertificate();
+    } else if (before.layer !== state.layer || before.grain !== state.grain) staleCertificate();
     for (const name of /** @type {(keyof typeof sliders)[]} */ (Object.keys(sliders))) sliders[name].set(state[name]);
     for (const name of /** @type {(keyof typeof toggles)[]} */ (Object.keys(toggles))) toggles[name].set(state[name]);
     norm.set(state.norm);
     placement.set(state.placement);
+    grains.set(String(state.grain));
     placement.list.disabled = state.norm === "none";
     layerSlider.root.querySelector("input")?.setAttribute("max", String(state.depth));
     layerSlider.set(state.layer);
@@ -594,10 +593,9 @@ export function cloudLatex({ tokens, beta, skip, norm, placement, mask }) {
   );
 }
 
-/** An instance of Theorem 1 (i) that `resstream replay` judges. @param {CloudState} _state @param {number[][]} A @param {number[][]} X */
-export function replayJson(_state, A, X) {
+/** An instance of Theorem 1 (i) that `resstream replay` judges. @param {CloudState} state @param {number[][]} A @param {number[][]} X */
+export function replayJson({ grain }, A, X) {
   const n = X.length;
-  const grain = 1000;
   const arrays = {
     A: A.map((row) => row.map((a) => fraction(rounded(a, grain)))),
     X: X.map((row) => row.map((x) => fraction(rounded(x, 1_000_000)))),
