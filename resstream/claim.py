@@ -386,15 +386,16 @@ class Claim:
         assessment = self.assess(raw)
         return assessment.met, assessment.conclusion
 
-    def at(self, *, sizes: Mapping[str, int] | None = None, **objects: Any) -> Any:
+    def at(self, *, sizes: Mapping[str, int] | None = None, around: Any = None, **objects: Any) -> Any:
         """The claim at given objects, judged exactly: an `At` with hypotheses, both sides, margin and tightness.
 
-        Arrays of NumPy, torch or JAX and nested lists, taken as the exact numbers that they are; see
-        `resstream.falsify.at`, which this calls. Raises ClaimError and DomainError for what cannot be.
+        Arrays of NumPy, torch or JAX and nested lists, taken as the exact numbers that they are; or, with
+        around="rounding" or a radius, as balls of which every member is judged at once; see `resstream.falsify.at`,
+        which this calls. Raises ClaimError and DomainError for what cannot be.
         """
         from resstream.falsify.at import at  # the judge is a room above this one, and is asked when it is needed
 
-        return at(self, objects, sizes)
+        return at(self, objects, sizes, around)
 
     # -- variants
 

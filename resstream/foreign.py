@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -11,7 +12,29 @@ from resstream.errors import DomainError
 
 Array = np.ndarray[Any, Any]
 
-_DIGITS = {"bfloat16": 7, "float16": 10, "float32": 23}
+ROUNDINGS = 2
+"""How many roundings an entry the sum of a row of weights may be away from one: a softmax summed one entry after the
+other makes at most half as many.
+"""
+
+FURTHEST_SUM = Fraction(1, 16)
+"""And never further than this, however short the floats and long the row: beyond it something else went wrong."""
+
+
+@dataclass(frozen=True)
+class Format:
+    """A binary format of floats: bits after the leading one, and the exponent of the smallest positive number."""
+
+    digits: int
+    smallest: int
+
+
+_FORMATS = {
+    "bfloat16": Format(7, -133),
+    "float16": Format(10, -24),
+    "float32": Format(23, -149),
+    "float64": Format(52, -1074),
+}
 
 
 def as_numbers(value: Any, name: str) -> Array:
@@ -52,6 +75,35 @@ def _fractions(array: Array, name: str) -> Array:
     return out
 
 
+def _format(value: Any) -> Format | None:
+    """The format of an array's floats; None for whole numbers and fractions, which nobody rounded."""
+    kind = str(getattr(value, "dtype", "")).removeprefix("torch.")
+    if kind in _FORMATS:
+        return _FORMATS[kind]
+    if kind:  # whole numbers, booleans
+        return None
+    return _FORMATS["float64"] if np.asarray(value).dtype.kind == "f" else None
+
+
 def rounding(value: Any) -> float:
     """The relative rounding of an array's kind of numbers: bfloat16, float16, float32, else float64."""
-    return float(2.0 ** -_DIGITS.get(str(getattr(value, "dtype", "float64")).removeprefix("torch."), 52))
+    return float(2.0 ** -(_format(value) or _FORMATS["float64"]).digits)
+
+
+def radii_of_rounding(value: Any, numbers: Array) -> Array:
+    """How far from each of the numbers, read from `value`, one may be that rounds to it: fractions, of the same shape.
+
+    Half a unit in the last place at most; 0 for a zero, which is taken for one (a mask, say), and for exact numbers.
+    """
+    form, radii = _format(value), np.full(numbers.shape, Fraction(0), dtype=object)
+    if form is not None:
+        least = Fraction(1, 2 ** (1 - form.smallest))
+        for place, number in np.ndenumerate(numbers):
+            if number:
+                radii[place] = max(abs(Fraction(number)) / 2 ** (form.digits + 1), least)
+    return radii
+
+
+def furthest_sum(epsilon: float, columns: int) -> Fraction:
+    """How far from one the sum of a row of so many weights may be, where rounding by `epsilon` put it there."""
+    return min(ROUNDINGS * columns * Fraction(epsilon), FURTHEST_SUM)

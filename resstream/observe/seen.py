@@ -9,6 +9,7 @@ import numpy as np
 
 from resstream.arithmetic import Array
 from resstream.errors import DomainError, ShapeError
+from resstream.foreign import FURTHEST_SUM, ROUNDINGS, furthest_sum
 from resstream.reference.attention import causal_mask
 from resstream.reference.transformer import AttentionLayer, FeedForward, NormLayer, Transformer, TransformerTrace
 
@@ -103,21 +104,17 @@ class Activations:
         )
 
 
-ROUNDINGS = 16
-"""How many roundings an entry the row sums of a pattern may be away from one."""
-
-
 def _require_pattern(name: str, pattern: Array, epsilon: float) -> None:
     if pattern.ndim != 3 or pattern.shape[-1] != pattern.shape[-2] or not pattern.size:
         raise ShapeError(f"{name}: expected the shape (heads, n, n), got {pattern.shape}")
     if not np.isfinite(pattern).all() or (pattern < 0).any():
         raise DomainError(f"{name}: expected nonnegative, finite weights")
-    off, most = np.abs(pattern.sum(-1) - 1), ROUNDINGS * epsilon * pattern.shape[-1]
+    off, most = np.abs(pattern.sum(-1) - 1), float(furthest_sum(epsilon, pattern.shape[-1]))
     if off.max() > most:
         head, row = (int(index) for index in np.unravel_index(np.argmax(off), off.shape))
         raise DomainError(
             f"{name}: row {row} of head {head} sums to {pattern[head, row].sum():.9g}, which is not 1 within "
-            f"{most:.3g}, {ROUNDINGS} roundings an entry of the numbers that it was given in"
+            f"{most:.3g}, {ROUNDINGS} roundings an entry of the numbers that it was given in, at most {FURTHEST_SUM}"
         )
 
 

@@ -84,8 +84,105 @@ def test_rows_may_miss_one_by_the_rounding_of_their_dtype_alone(dtype: Any) -> N
     assert judged("dobrushin.range", A=A).outcome == "holds"
     off = A.copy()
     off[3] *= dtype(1 + 300 * float(np.finfo(dtype).eps))
-    with pytest.raises(DomainError, match=r"A: row 3 sums to .*, which is not 1 within .*, 16 roundings an entry"):
+    with pytest.raises(DomainError, match=r"A: row 3 sums to .*, which is not 1 within .*: 2 roundings an entry"):
         judged("dobrushin.range", A=off)
+
+
+def test_short_floats_are_no_excuse_for_any_row() -> None:
+    """Two roundings an entry of 128 halves of bfloat16 are two: a row of zeros is not one that was rounded."""
+
+    class Tensor:
+        dtype = "torch.bfloat16"
+
+        def __init__(self, row: list[float]) -> None:
+            self.row = row
+
+        def detach(self) -> Any:
+            return self
+
+        cpu = double = detach
+
+        def numpy(self) -> Any:
+            return np.array([self.row])
+
+    def short(row: list[float]) -> At:
+        return judged("dobrushin.range", A=Tensor(row))
+
+    assert short([1 / 128] * 128).outcome == "holds"
+    for row in ([0.0] * 128, [1 / 64] * 128, [0.9 / 128] * 128):
+        with pytest.raises(DomainError, match=r"never more than 0\.0625"):
+            short(row)
+
+
+# ---- balls ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+@pytest.mark.parametrize("around", ["rounding", 1e-3, Fraction(1, 100)])
+def test_a_ball_holds_every_member_near_the_numbers(dtype: Any, around: Any) -> None:
+    """Both sides at members drawn from the ball lie in the enclosures of the sides."""
+    A, X = pattern(dtype=dtype, causal=True), cloud(dtype=dtype)
+    found = judged("contraction.first_token", A=A, X=X, norm="l2", around=around)
+    point = judged("contraction.first_token", A=A, X=X, norm="l2")
+    assert (found.outcome, found.certified, found.balls, point.balls) == ("holds", True, True, False)
+    assert "every member of the domains in the balls" in str(found)
+    assert found.projected == {}
+    radius = float(np.finfo(dtype).eps) / 2 if around == "rounding" else float(around)
+    assert float(found.taken["A"].radius) >= radius * A.max()
+    assert float(found.taken["A"].radius) <= radius + float(found.taken["A"].distance)
+    rng = np.random.default_rng(2)
+    for _ in range(50):
+        B = A.astype(float)
+        B = B + (B > 0) * rng.uniform(-1, 1, B.shape) * radius * (B if around == "rounding" else 1) / 4
+        B = np.abs(B) / np.abs(B).sum(-1, keepdims=True)
+        Y = X + rng.uniform(-1, 1, X.shape) * radius * (np.abs(X) if around == "rounding" else 1)
+        distances = np.linalg.norm(Y - Y[0], axis=-1)
+        new = np.linalg.norm(B @ Y - B[0] @ Y, axis=-1).max()
+        for side, value in ((found.lhs, new), (found.rhs, (1 - B[:, 0].min()) * distances.max())):
+            assert abs(value - float(side.value.mid())) <= float(side.value.rad()) * (1 + 1e-6) + 1e-15
+
+
+def test_what_is_false_near_the_numbers_is_violated_there_or_undecided_and_never_holds() -> None:
+    near = {"A": [[0.5, 0.5], [0.25, 0.75]], "X": [[1], [0]], "norm": "l2"}
+    assert judged("contraction.diameter_squared", **near, around=1e-3).outcome == "violated"
+    wide = judged("contraction.diameter_squared", **near, around=0.5)
+    assert (wide.outcome, wide.certified) == ("undecided", False)
+    assert "too wide to tell" in str(wide)
+    # At tau = 1 the squared bound holds and is attained; just beside it, it fails.
+    edge = judged("contraction.diameter_squared", A=[[1, 0], [0, 1]], X=[[1], [0]], norm="l2", around=1e-6)
+    assert judged("contraction.diameter_squared", A=[[1, 0], [0, 1]], X=[[1], [0]], norm="l2").outcome == "holds"
+    assert edge.outcome == "undecided"
+
+
+def test_hypotheses_are_met_in_a_whole_ball_or_not() -> None:
+    A, X = pattern(), cloud()
+    given = {"As": [A], "X": X, "norm": "linf"}
+    met = judged("skip.stack_product", **given, Ws=[np.eye(3) / 8], around=1e-4)
+    assert (met.outcome, met.hypotheses[0].status) == ("holds", "met")
+    missed = judged("skip.stack_product", **given, Ws=[9 * np.eye(3)], around=1e-4)
+    assert (missed.outcome, missed.certified) == ("outside", True)
+    B = A.astype(float)
+    tau = dobrushin(B / B.sum(-1, keepdims=True)).item()
+    edge = judged("skip.stack_product", **given, Ws=[np.eye(3) / tau], around=1e-4)
+    # Met by some members and not by others, and true of all: the conclusion is certain on its own.
+    assert (edge.hypotheses[0].status, edge.outcome) == ("undecided", "holds")
+
+
+def test_whole_numbers_zeros_and_norms_have_no_rounding() -> None:
+    exact = judged("contraction.diameter", A=[[1, 0], [0, 1]], X=[[3], [1]], norm="l2", around="rounding")
+    assert (exact.balls, exact.outcome, exact.tightness) == (False, "holds", 1)
+    found = judged("contraction.diameter", A=[[1.0, 0.0], [0.5, 0.5]], X=[[3], [1]], norm="l2", around="rounding")
+    assert (found.taken["A"].radii or {})[""][0, 1] == 0
+    assert found.taken["A"].radius == Fraction(1, 2**53)
+    assert found.taken["norm"].radius == found.taken["X"].radius == 0
+    tiny = judged("contraction.diameter", A=np.eye(2), X=[[5e-324], [0.0]], norm="l2", around="rounding")
+    assert tiny.taken["X"].radius == Fraction(1, 2**1075)
+
+
+@pytest.mark.parametrize("around", [0, -1, np.nan, np.inf, "wide", True, [1]])
+def test_a_radius_that_is_none_is_refused(around: Any) -> None:
+    with pytest.raises(DomainError, match=r"around: expected None, \"rounding\" or a positive number"):
+        judged("dobrushin.range", A=pattern(), around=around)
 
 
 def test_numbers_come_from_anywhere_exactly() -> None:
@@ -167,4 +264,10 @@ def test_it_reads_in_text_page_and_json() -> None:
             assert expected in text
     data = json.loads(json.dumps(found.json()))
     assert (data["outcome"], data["certified"], data["relation"]) == ("holds", True, "<=")
+    assert data["taken"]["A"]["as"] == "projected"
+    assert 0 < data["taken"]["A"]["distance"] < 1e-6
+    assert data["taken"]["X"] == {"as": "given", "distance": 0, "radius": 0, "note": None}
     assert repr(found) == "<contraction.diameter holds (certified)>"
+    ball = judged("contraction.diameter", A=pattern(), X=cloud(), norm="l2", around="rounding")
+    assert ball.json()["taken"]["X"]["as"] == "ball"
+    assert "±" in ball._repr_html_()

@@ -30,10 +30,11 @@ import numpy as np
 
 from resstream.arithmetic import Array
 from resstream.errors import ResstreamError, WeightsError
+from resstream.foreign import rounding
 from resstream.observe.seen import Activations, Prompt, Seen, Weights
 from resstream.observe.sources.folder import SafeTensors
 from resstream.observe.sources.request import Request
-from resstream.observe.sources.tensors import as_float64, rounding
+from resstream.observe.sources.tensors import as_float64
 from resstream.reference.transformer import AttentionLayer
 
 _OF_PROMPT = re.compile(r"(?:prompts\.(\d+)\.)?(?:layers\.(\d+)\.(pattern|scores|queries|keys|read|stream)|final)")

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from resstream.arithmetic import Array
+from resstream.foreign import rounding
 from resstream.observe.extras import needed
 from resstream.observe.seen import Activations
 from resstream.observe.sources import live
 from resstream.observe.sources.model import build
 from resstream.observe.sources.request import Request
-from resstream.observe.sources.tensors import rounding
 
 WRAPPER = "._original_component"
 """What a bridge puts into the names of the weights it wraps."""

@@ -10,11 +10,11 @@ import numpy as np
 
 from resstream.arithmetic import Array
 from resstream.errors import ResstreamError
+from resstream.foreign import rounding
 from resstream.observe.extras import needed
 from resstream.observe.seen import Activations, Prompt, largest_difference, of_trace, weights_of
 from resstream.observe.sources.model import build
 from resstream.observe.sources.request import Request
-from resstream.observe.sources.tensors import rounding
 from resstream.reference.transformer import Transformer
 
 FAR, ROUNDINGS = 1e-3, 64

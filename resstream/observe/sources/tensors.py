@@ -94,12 +94,6 @@ def as_float64(value: Any, name: str) -> Array:
     return FLOAT64.array(values)
 
 
-def rounding(value: Any) -> float:
-    """The relative rounding of an array's kind of numbers: bfloat16, float16, float32 or float64."""
-    digits = {"bfloat16": 7, "float16": 10, "float32": 23}
-    return float(2.0 ** -digits.get(str(getattr(value, "dtype", "float64")).removeprefix("torch."), 52))
-
-
 def heads_in(W: Array, heads: int) -> Array:
     """The columns of a map to several heads side by side, a head at a time: (d, H h) -> (H, d, h)."""
     return np.ascontiguousarray(W.reshape(W.shape[0], heads, -1).transpose(1, 0, 2))
