@@ -437,12 +437,15 @@ class Claim:
                     f"claim {self.id}: expected a new conclusion, or new sides of the present one, not both"
                 )
             conclusion = _with_sides(self, lhs, rhs)
+        domains = {**self.over, **(over or {})}
+        used = set().union(*(domain.size_names() for domain in domains.values() if isinstance(domain, Domain)))
+        kept = {size: values for size, values in self.sizes.items() if size in used}  # a fixed object has no sizes
         return dataclasses.replace(
             self,
             id=id or self.id + "+modified",
-            over={**self.over, **(over or {})},
+            over=domains,
             assuming=(*(f for f in self.assuming if f.__name__ not in dropped), *assuming),
-            sizes={**self.sizes, **(sizes or {})},
+            sizes={**kept, **(sizes or {})},
             where=self.where if where is None else where,
             expect=expect,
             conclusion=_concluding(self, conclusion) if conclusion else self.conclusion,

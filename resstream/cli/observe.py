@@ -49,7 +49,8 @@ def observe(
 ) -> None:
     """Look at a trained model: every claim at every layer, head, position and prompt. Nothing of it is executed.
 
-    Exit status: 0 no claim that holds is violated, 1 otherwise, 2 bad usage.
+    Exit status: 0 no claim that holds is violated, 1 one is, or could not be evaluated, 2 bad usage, or no claim that
+    speaks of the model.
     """
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -83,7 +84,9 @@ def observe(
     if html is not None:
         write_page(found, html)
         notes.print(f"wrote {html}", highlight=False)
-    if found.violated:
+    if not found.lines:
+        raise ResstreamError("none of the claims speaks of what is known of this model")
+    if found.violated or any(line.error for line in found.lines):
         raise typer.Exit(VIOLATED)
 
 

@@ -15,8 +15,8 @@ from resstream.errors import ResstreamError
 REFUTED, USAGE, UNDECIDED = 1, 2, 3
 """Exit statuses; 0 is "survived", and 1 also "something is not as expected"."""
 
-console = Console(width=None if sys.stdout.isatty() else 160)  # a file has no width to fit a table to
-notes = Console(stderr=True)
+console = Console(width=None if sys.stdout.isatty() else 160, emoji=False)  # a file has no width to fit a table to
+notes = Console(stderr=True, emoji=False)  # and :x: is what somebody typed
 
 LONGEST = 10.0**6
 """Seconds of the longest limit in time, some days: as far as the system can wait."""

@@ -184,9 +184,10 @@ def _of(place: int, named: Any) -> dict[str, Any]:
 
 @dataclass(frozen=True, init=False)
 class Given(Domain):
-    """A finite table of numbers or matrices (..., n, d) of one shape, each member given: Given(0, exact(1, 3), 1).
+    """A finite table of numbers, of matrices (..., n, d) of one shape, or of tuples of matrices: Given(0, exact(1, 3)).
 
-    Entries are whole numbers, fractions, `exact(1, 3)`, or floats that are meant as the exact numbers that they are.
+    Entries are whole numbers, fractions, `exact(1, 3)`, or floats that are meant as the exact numbers that they are. A
+    tuple of matrices keeps together what belongs together, as `Product` does: the pattern and the cloud of one head.
     """
 
     tables: tuple[Any, ...]
@@ -194,14 +195,18 @@ class Given(Domain):
     def __init__(self, *tables: Any) -> None:
         if not tables:
             raise DomainError("Given: expected at least one number or matrix, got none")
-        object.__setattr__(self, "tables", tuple(_table(place, table) for place, table in enumerate(tables)))
-        shapes = {(len(table), len(table[0])) for table in self.tables}
-        if len(shapes) > 1:
+        object.__setattr__(self, "tables", tuple(_member(place, table) for place, table in enumerate(tables)))
+        shapes = {tuple(_shape(one) for one in _parts(table)) for table in self.tables}
+        if len(shapes) > 1 or len({_is_tuple(table) for table in self.tables}) > 1:
             raise DomainError(f"Given: expected members of one shape, got {sorted(shapes)}")
         self.__post_init__()
 
-    def _values(self) -> Array:
-        return np.array(self.tables, dtype=object)
+    def _columns(self) -> list[Array]:
+        """What the members have in each place of their tuples (one place where they are no tuples): (members, n, d)."""
+        return [np.array(tables, dtype=object) for tables in zip(*map(_parts, self.tables), strict=True)]
+
+    def _made(self, arrays: list[Array]) -> Any:
+        return tuple(arrays) if _is_tuple(self.tables[0]) else arrays[0]
 
     def parts(self, sizes: Sizes, options: Options) -> dict[str, Part]:
         return {"": Part((1, 1), "whole", 0, len(self.tables) - 1)}
@@ -209,29 +214,78 @@ class Given(Domain):
     def build(self, raw: Parts, options: Options, sizes: Sizes) -> Any:
         number = raw[""]
         place = np.argmax(number == np.arange(len(self.tables)), axis=-1)[..., 0]
-        if number.dtype != object:
-            return self._values().astype(float)[place]
-        chosen = np.empty((*np.shape(place), *self._values().shape[1:]), dtype=object)
-        for index, value in np.ndenumerate(self._values()[place]):
-            chosen[index] = constant(value, number)
-        return chosen
+        return self._made([_chosen(values, place, number) for values in self._columns()])
 
     def piece(self, unknowns: Unknowns, sizes: Sizes, options: Options) -> Piece:
         place = unknowns.among(range(len(self.tables)))
-        return Piece(self._values()[place] * unknowns.one(), lambda _: {"": fractions([[place]])})
+        chosen = [values[place] * unknowns.one() for values in self._columns()]
+        return Piece(self._made(chosen), lambda _: {"": fractions([[place]])})
 
     def contains(self, value: Any, sizes: Sizes) -> bool:
-        x = entries(value, self._values().shape[1:])
-        return x is not None and any(
-            all(entry == constant(known, x) for entry, known in zip(x.flat, table.flat, strict=True))
-            for table in self._values()
+        columns = self._columns()
+        if _is_tuple(self.tables[0]) and not (isinstance(value, tuple) and len(value) == len(columns)):
+            return False
+        given = list(value) if _is_tuple(self.tables[0]) else [value]
+        found = [entries(one, values.shape[1:]) for one, values in zip(given, columns, strict=True)]
+        return any(
+            all(x is not None and _are_equal(x, values[place]) for x, values in zip(found, columns, strict=True))
+            for place in range(len(self.tables))
         )
 
     def __str__(self) -> str:
         return f"Given({', '.join(_shown(table) for table in self.tables)})"
 
 
-def _table(place: int, table: Any) -> tuple[tuple[Fraction, ...], ...]:
+def _chosen(values: Array, place: Array, number: Array) -> Array:
+    """The members of those places, in the number system of `number`."""
+    if number.dtype != object:
+        return values.astype(float)[place]
+    chosen = np.empty((*np.shape(place), *values.shape[1:]), dtype=object)
+    for index, value in np.ndenumerate(values[place]):
+        chosen[index] = constant(value, number)
+    return chosen
+
+
+def _are_equal(x: Array, table: Array) -> bool:
+    return all(entry == constant(known, x) for entry, known in zip(x.flat, table.flat, strict=True))
+
+
+Table = tuple[tuple[Fraction, ...], ...]
+
+
+@dataclass(frozen=True)
+class _Together:
+    """Matrices that are one member of a table."""
+
+    tables: tuple[Table, ...]
+
+
+def _is_tuple(member: Table | _Together) -> bool:
+    return isinstance(member, _Together)
+
+
+def _parts(member: Table | _Together) -> tuple[Table, ...]:
+    return member.tables if isinstance(member, _Together) else (member,)
+
+
+def _shape(table: Table) -> tuple[int, int]:
+    return len(table), len(table[0])
+
+
+def _member(place: int, given: Any) -> Table | _Together:
+    """A number, a row or a matrix as rows of fractions; a tuple of matrices as several."""
+    if isinstance(given, tuple) and given and all(_is_matrix(one) for one in given):
+        return _Together(tuple(_table(place, one) for one in given))
+    return _table(place, given)
+
+
+def _is_matrix(given: Any) -> bool:
+    if isinstance(given, np.ndarray):
+        return given.ndim == 2
+    return isinstance(given, (list, tuple)) and bool(given) and all(isinstance(row, (list, tuple)) for row in given)
+
+
+def _table(place: int, table: Any) -> Table:
     """A number, a row or a matrix as rows of fractions."""
     if isinstance(table, np.ndarray):
         table = table.tolist()
@@ -252,9 +306,14 @@ def _fraction(entry: Any) -> Fraction:
     return entry.value if isinstance(entry, Exact) else to_fraction(entry)
 
 
-def _shown(table: tuple[tuple[Fraction, ...], ...]) -> str:
-    if len(table) == len(table[0]) == 1:
-        return str(table[0][0])
+def _shown(member: Table | _Together) -> str:
+    if isinstance(member, _Together):
+        inner = ", ".join(_rows_shown(table) for table in member.tables)
+        return f"({inner},)" if len(member.tables) == 1 else f"({inner})"
+    return str(member[0][0]) if _shape(member) == (1, 1) else _rows_shown(member)
+
+
+def _rows_shown(table: Table) -> str:
     return f"[{', '.join('[' + ', '.join(map(str, row)) + ']' for row in table)}]"
 
 

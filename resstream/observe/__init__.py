@@ -9,6 +9,7 @@ import sys
 from types import ModuleType
 from typing import Any
 
+from resstream.observe.members import given
 from resstream.observe.observation import Observation, observe
 
 
@@ -19,4 +20,4 @@ class _Callable(ModuleType):
 
 sys.modules[__name__].__class__ = _Callable
 
-__all__ = ["Observation", "observe"]
+__all__ = ["Observation", "given", "observe"]

@@ -47,6 +47,7 @@ MOST_SYMBOLS = 2048
 
 TOO_MANY = {
     "contraction.duality": "it takes every one of 2^n subsets of the tokens",
+    "literature.softmax_sensitivity": "it takes every one of 2^n subsets of the tokens",
     "circuits.head_is_tensor_product": "it forms the tensor product of a pattern and a circuit, (n d)^2 entries",
 }
 
@@ -243,6 +244,13 @@ def _chain(get: Callable[[Look, int], Any]) -> _Role:
 
 def _layer_of(look: Look, layer: int) -> Look:
     return Look(Site(look.site.prompt, layer, look.site.head), look.seen)
+
+
+def object_of_a_head(name: str, site: Site, seen: Activations) -> Array:
+    """The object that a variable of that name is read as at a head; NotApplicable where it is not known."""
+    role = _patterns(0) if name == "A" else _BY_NAME[name]
+    found: Array = role.get(Look(site, seen))
+    return found
 
 
 _STACKS: Mapping[str, _Role] = {

@@ -10,7 +10,7 @@ import numpy as np
 
 from resstream.errors import ResstreamError
 from resstream.falsify.at import at
-from resstream.falsify.judge import HOLDS, TIED, VIOLATED
+from resstream.falsify.judge import HOLDS, OUTSIDE, TIED, UNDECIDED, VIOLATED
 from resstream.observe.bind import Binding
 from resstream.observe.seen import Activations
 from resstream.observe.table import Line, Place, objects_at
@@ -20,27 +20,54 @@ MOST_SUSPECTS = 3
 
 
 def judged(line: Line, binding: Binding, seen: Activations, certify: int, seed: int) -> Line:
-    """The line with what exact arithmetic says of its suspects and of its tightest places."""
+    """The line with what exact arithmetic says of its suspects and of its tightest places.
+
+    Where perturbations are asked for, the tightest of the objects themselves are judged a second time, as balls of that
+    radius, all members of the domains at once.
+    """
     suspects = [place for place in line.places if place.suspects]
-    others = [place for place in line.places if not place.suspects and place.met]
+    others = [place for place in line.places if not place.suspects and place.met and not place.draw]
     tightest = sorted(others, key=lambda place: -(place.tightness or 0.0))[:certify]
-    violated, certified, tied = [], 0, 0
+    violated, certified, tied, unsettled = [], 0, 0, ""
     undecided = max(0, len(suspects) - MOST_SUSPECTS)
+    if undecided:
+        unsettled = f"of what floats find violated, {MOST_SUSPECTS} places are judged"
     for place in [*suspects[:MOST_SUSPECTS], *tightest]:
-        outcome = _outcome(binding, place, seen, seed, line.around)
+        outcome, reason = _outcome(binding, place, seen, seed, line.around)
         violated += [str(place.site)] if outcome == VIOLATED else []
         certified += outcome == HOLDS
         tied += outcome == TIED
-        undecided += outcome not in (VIOLATED, HOLDS, TIED)
-    return dataclasses.replace(line, violated=violated, certified=certified, tied=tied, undecided=undecided)
+        if outcome not in (VIOLATED, HOLDS, TIED):
+            undecided += 1
+            unsettled = unsettled or f"{place.site}: {reason}"
+    balls = whole = 0
+    if line.around is not None:
+        found = [_outcome(binding, place, seen, seed, line.around, ball=True)[0] for place in tightest]
+        balls, whole = len(found), found.count(HOLDS)
+    return dataclasses.replace(
+        line,
+        violated=violated,
+        certified=certified,
+        tied=tied,
+        undecided=undecided,
+        unsettled=unsettled,
+        balls=balls,
+        whole_balls=whole,
+    )
 
 
-def _outcome(binding: Binding, place: Place, seen: Activations, seed: int, around: float | None) -> str:
+def _outcome(
+    binding: Binding, place: Place, seen: Activations, seed: int, around: float | None, ball: bool = False
+) -> tuple[str, str]:
+    """What the judge says of the instance of a place that is nearest to a violation, and why where it says nothing."""
     objects = one_of(objects_at(binding, place, seen, seed, around), place.worst)
     try:
-        return at(binding.claim, objects, binding.counts(objects)).outcome
-    except ResstreamError:  # what was drawn in floats (a rotation, say) is no exact member of its domain
-        return "undecided"
+        found = at(binding.claim, objects, binding.counts(objects), around if ball else None)
+    except ResstreamError as failure:  # what was drawn in floats (a rotation, say) is no exact member of its domain
+        return UNDECIDED, str(failure)
+    if found.outcome == OUTSIDE:
+        return OUTSIDE, "its hypotheses are not met exactly, by less than floats can tell"
+    return found.outcome, found.judgement.reason
 
 
 def one_of(objects: Mapping[str, Any], index: int) -> dict[str, Any]:

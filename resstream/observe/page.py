@@ -95,6 +95,9 @@ def _body(found: Observation) -> str:
     rows = words.collapse_cells(collapse.summary(found.collapses))
     if rows:
         parts += ["<h3>What predicts the collapse of the patterns</h3>", _table(words.COLLAPSE_COLUMNS, rows)]
+    unsettled = [f"{line.id}: {line.unsettled}" for line in found.lines if line.unsettled]
+    if unsettled:
+        parts.append(_details(f"{len(unsettled)} claims of which the judge left places undecided", unsettled))
     reasons = [f"{name}: {reason}" for name, reason in found.not_applicable.items()]
     parts.append(_details(f"{len(reasons)} claims that do not speak of this model", reasons))
     parts.append(f'<p class="foot">resstream observe, seed {found.seed}, {found.seconds:.1f} s</p>')

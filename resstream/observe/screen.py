@@ -11,6 +11,9 @@ from rich.text import Text
 from resstream.observe import collapse, words
 from resstream.observe.observation import Observation
 
+MOST_HEADS = 24
+"""Rows of the table by head on a terminal; where there are more of them, the pages and the JSON have it."""
+
 
 def renderable(found: Observation) -> RenderableType:
     """Everything that is short: the bounds, the sums, what predicts collapse; heads and identities in a sentence."""
@@ -24,6 +27,8 @@ def renderable(found: Observation) -> RenderableType:
         lines += [Text(), Text(words.identity_sentence(found))]
     if found.head_rows:
         lines += [Text(), Text(words.head_sentence(found))]
+    if 0 < len(found.head_rows) <= MOST_HEADS:
+        lines += [Text(), _table(words.HEAD_COLUMNS, words.head_cells(found))]
     if found.sums:
         lines += [Text(), _table(words.SUM_COLUMNS, words.sum_cells(found))]
     rows = words.collapse_cells(collapse.summary(found.collapses))
@@ -36,7 +41,7 @@ def renderable(found: Observation) -> RenderableType:
         lines += [Text(), Text(f"Stream by depth (prompt 0): diameter {diameters}; mean norm {norms}.")]
     lines += [
         Text(),
-        Text(f"Seed {found.seed}, {found.seconds:.1f} s. Head by head and place by place: --json, --html."),
+        Text(f"Seed {found.seed}, {found.seconds:.1f} s. Place by place: --json; head by head, with plots: --html."),
     ]
     return Group(*lines)
 

@@ -82,7 +82,15 @@ class Activations:
             if not prompt.layers:
                 raise ShapeError(f"{self.name}, prompt {number}: expected at least one layer, got none")
             for index, layer in enumerate(prompt.layers):
-                _require_pattern(f"{self.name}: prompt {number}, layer {index}: pattern", layer.pattern, self.epsilon)
+                name = f"{self.name}: prompt {number}, layer {index}"
+                _require_pattern(f"{name}: pattern", layer.pattern, self.epsilon)
+                heads, n = self.heads, prompt.layers[0].pattern.shape[-1]
+                if layer.pattern.shape != (heads, n, n):
+                    raise ShapeError(
+                        f"{name}: pattern: expected the shape {(heads, n, n)} of the first one, got "
+                        f"{layer.pattern.shape}"
+                    )
+                _require_fitting(name, layer, self.weights[index].attention)
 
     @property
     def layers(self) -> int:
@@ -116,6 +124,25 @@ def _require_pattern(name: str, pattern: Array, epsilon: float) -> None:
             f"{name}: row {row} of head {head} sums to {pattern[head, row].sum():.9g}, which is not 1 within "
             f"{most:.3g}, {ROUNDINGS} roundings an entry of the numbers that it was given in, at most {FURTHEST_SUM}"
         )
+
+
+def _require_fitting(name: str, layer: Seen, weights: AttentionLayer | None) -> None:
+    """Refuse arrays of a layer that are of other numbers of heads, tokens or dimensions than its pattern or weights."""
+    heads, n = layer.pattern.shape[:2]
+    if layer.scores is not None and layer.scores.shape != layer.pattern.shape:
+        raise ShapeError(f"{name}: scores: expected the shape {layer.pattern.shape}, got {layer.scores.shape}")
+    for kind in ("queries", "keys"):
+        array = getattr(layer, kind)
+        if array is not None and (heads % array.shape[0] or array.shape[1] != n):
+            raise ShapeError(f"{name}: {kind}: expected the shape ({heads}, {n}, h), got {array.shape}")
+    widths = {kind: array.shape for kind in ("read", "stream") if (array := getattr(layer, kind)) is not None}
+    if weights is not None:
+        if weights.heads != heads:
+            raise ShapeError(f"{name}: W_Q: expected {heads} heads, as the pattern has, got {weights.heads}")
+        widths["W_Q"] = (n, weights.W_Q.shape[-2])
+    if len(set(widths.values())) > 1 or any(shape[0] != n for shape in widths.values()):
+        each = ", ".join(f"{kind} {shape}" for kind, shape in widths.items())
+        raise ShapeError(f"{name}: expected ({n}, d) with one width d, got {each}")
 
 
 def of_trace(trace: TransformerTrace, tokens: Sequence[str], target: int | None = None) -> Prompt:

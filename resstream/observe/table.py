@@ -66,6 +66,8 @@ class Line:
     violated: Sequence[str] = ()
     """Sites whose violation is certified."""
     undecided: int = 0
+    unsettled: str = ""
+    """Why the first of those that are undecided is."""
     certified: int = 0
     """Sites that the judge found to hold."""
     tied: int = 0
@@ -75,6 +77,10 @@ class Line:
     error: str = ""
     around: float | None = None
     """By how much the objects were perturbed besides."""
+    balls: int = 0
+    """How many places were judged as balls of that radius."""
+    whole_balls: int = 0
+    """Those of which every member was found to hold."""
 
     @property
     def instances(self) -> int:
@@ -122,6 +128,9 @@ class Line:
             "violated": list(self.violated),
             "tied": self.tied,
             "undecided": self.undecided,
+            "why undecided": self.unsettled or None,
+            "balls": self.balls,
+            "balls certified": self.whole_balls,
             "error": self.error or None,
             "seconds": self.seconds,
         }

@@ -20,19 +20,28 @@ COLLAPSE_COLUMNS = ("bound", "on", "after", "promised (median)", "left (median)"
 
 def headline(found: Observation) -> str:
     """What was looked at, in one sentence."""
-    many = f"{len(found.tokens)} prompts of {min(found.tokens)} to {max(found.tokens)} tokens"
-    one = f"1 prompt of {found.tokens[0]} tokens"
+    shortest, longest = min(found.tokens), max(found.tokens)
+    lengths = f"{shortest} to {longest}" if shortest < longest else str(longest)
+    prompts = f"{len(found.tokens)} prompts" if len(found.tokens) > 1 else "1 prompt"
     sampled = f", at most {found.sampled} places of each claim" if found.sampled else ", every place"
     if found.around is not None:
         sampled += f", and {PERTURBATIONS} perturbations of each by up to {found.around:g} an entry"
     return (
-        f"{found.name} ({found.source}): {found.layers} layers of {found.heads} heads, "
-        f"{'causal' if found.causal else 'not causal'}; {one if len(found.tokens) == 1 else many}{sampled}."
+        f"{found.name} ({found.source}): {_many(found.layers, 'layer')} of {_many(found.heads, 'head')}, "
+        f"{'causal' if found.causal else 'not causal'}; {prompts} of {lengths} tokens{sampled}."
     )
+
+
+def _many(count: int, what: str) -> str:
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
 def verdict(found: Observation) -> str:
     """How many claims, and what became of them."""
+    if not found.lines:
+        few = [f"{name}: {reason}" for name, reason in list(found.not_applicable.items())[:3]]
+        who = _many(len(found.not_applicable), "claim")
+        return f"Nothing was looked at: none of {who} speaks of what is known here ({'; '.join(few)})."
     places = sum(line.instances for line in found.lines)
     parts = [
         f"{len(found.lines)} claims at {places:,} places",
@@ -44,9 +53,14 @@ def verdict(found: Observation) -> str:
     tied = sum(line.tied for line in found.lines)
     if tied:
         parts.append(f"{tied} the same in every digit computed")
-    undecided = sum(line.undecided for line in found.lines)
+    undecided = [line for line in found.lines if line.undecided]
     if undecided:
-        parts.append(f"{undecided} undecided by the judge")
+        which = ", ".join(line.id for line in undecided[:3]) + (", ..." if len(undecided) > 3 else "")
+        parts.append(f"{sum(line.undecided for line in undecided)} undecided by the judge ({which})")
+    balls = sum(line.balls for line in found.lines)
+    if balls:
+        whole = sum(line.whole_balls for line in found.lines)
+        parts.append(f"{whole} of {balls} balls of radius {found.around:g} certified whole")
     parts += [f"{line.id}: {line.error}" for line in found.lines if line.error]
     return "; ".join(parts) + "."
 
@@ -76,9 +90,10 @@ def identity_sentence(found: Observation) -> str:
         return ""
     places = sum(line.instances for line in lines)
     certified = sum(line.certified for line in lines)
+    what = "identities" if len(lines) > 1 else "identity"
     return (
-        f"{len(lines)} identities at {places:,} places: both sides agree in float64 to a billionth of their largest "
-        f"entry wherever the judge was not asked; {certified:,} certified."
+        f"{len(lines)} {what} at {places:,} places: both sides agree in float64 to a billionth of one plus their "
+        f"largest entry wherever the judge was not asked; {certified:,} certified."
     )
 
 
@@ -134,17 +149,20 @@ def collapse_cells(rows: Sequence[dict[str, object]]) -> list[list[str]]:
             str(row["bound"]),
             str(row["of"]),
             f"{row['depth']} layers",
-            _share(row["bound median"]),
-            _share(row["left median"]),
-            _share(row["foreseen median"]),
-            _share(row["foreseen largest"]),
+            share(row["bound median"]),
+            share(row["left median"]),
+            share(row["foreseen median"]),
+            share(row["foreseen largest"]),
         ]
         for row in rows
     ]
 
 
-def _share(value: object) -> str:
-    return f"{value:.3g}" if isinstance(value, float) else ""
+def share(value: object) -> str:
+    """Three digits; what is below 1e-6, which floats next to 1 do not carry, as such; empty for what is not known."""
+    if not isinstance(value, float):
+        return ""
+    return "below 1e-06" if 0 < value < 1e-6 else f"{value:.3g}"
 
 
 def head_sentence(found: Observation) -> str:
@@ -157,8 +175,8 @@ def head_sentence(found: Observation) -> str:
     ranges = np.array([row.score_range for row in rows if row.score_range is not None])
     if len(ranges):
         words.append(
-            f"score ranges {ranges.min():.3g} to {ranges.max():.3g}, so 1 - exp(-r) is {1 - np.exp(-ranges.min()):.6f} "
-            "or more"
+            f"score ranges {ranges.min():.3g} to {ranges.max():.3g}, so 1 - exp(-r) is at least "
+            f"1 - {np.exp(-ranges.min()):.1e}"
         )
     products = np.array([row.tau_ov for row in rows if row.tau_ov is not None])
     if len(products):

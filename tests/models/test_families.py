@@ -145,3 +145,25 @@ def test_settings_that_cannot_be_are_refused(
     made = instance("gpt2")
     with pytest.raises(WeightsError, match=message):
         build({**made.config.to_dict(), **change}, made.state_dict(), "changed")
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"tie_word_embeddings": True}, "tie_word_embeddings is true, and lm_head.weight is not the embedding"),
+        ({"attention_bias": True}, r"attention_bias = True, and the weights say otherwise at layers\.0"),
+        ({"mlp_bias": True}, "mlp_bias = True"),
+        ({"rope_scaling": {"type": "dynamic", "factor": 2.0}}, "expected one of them"),
+        ({"rope_parameters": {"rope_type": "yarn", "factor": 4.0}}, "'yarn': expected default, linear or llama3"),
+        ({"quantization_config": {"bits": 4}}, "quantized weights are not read"),
+        ({"num_attention_heads": 2}, "expected the shape"),
+        ({"num_hidden_layers": 10**9}, "not among"),
+    ],
+)
+def test_a_configuration_that_the_weights_contradict_is_refused(
+    change: dict[str, Any], message: str, instance: Callable[[str], Any]
+) -> None:
+    made = instance("llama, shared keys")
+    with pytest.raises(WeightsError, match=message):
+        build({**made.config.to_dict(), **change}, made.state_dict(), "changed")

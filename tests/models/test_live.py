@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from resstream.claims import lookup
 from resstream.errors import ResstreamError
 from resstream.observe import Observation, observe
 from resstream.observe.sources import see
@@ -142,3 +143,16 @@ def test_a_bridge_of_transformerlens_shows_what_its_hooks_see(
     assert "TransformerLens" in found.source
     assert all(difference < 1e-5 for difference in found.notes.values())
     assert see(bridge, Request(["w5 w2"])).prompts[0].tokens == ["w5", "w2"]
+
+
+@pytest.mark.parametrize("kind", ["float32", "bfloat16", "float16"])
+def test_arrays_of_jax_are_taken(kind: str) -> None:
+    jax = package("jax")
+    key = jax.random.PRNGKey(0)
+    A = jax.nn.softmax(jax.random.normal(key, (2, 6, 6)), -1).astype(kind)
+    X = jax.random.normal(key, (6, 3)).astype(kind)
+    for around, how in ((None, "projected"), ("rounding", "ball")):
+        found = lookup("contraction.diameter").at(A=A[0], X=X, norm="l2", around=around)
+        assert (found.outcome, found.json()["taken"]["A"]["as"]) == ("holds", how)
+    seen = observe({"layers.0.pattern": A, "layers.0.read": X}, claims=["contraction.diameter"], certify=6)
+    assert (seen.line("contraction.diameter").certified, seen.violated) == (6, [])

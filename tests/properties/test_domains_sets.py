@@ -85,6 +85,7 @@ SETS: list[Domain] = [
     domains.Stack(L, domains.Norm(d)),
     domains.Product(domains.Causal(n), domains.Norm(d), domains.Scalar(0)),
     domains.Given([[1, 0]], [[0, exact(1, 3)]], [[-2, 5]]),
+    domains.Given((np.eye(2), [[1], [2]]), ([[0, 1], [1, 0]], [[exact(1, 3)], [0]])),
     domains.Transformed(
         domains.RowStochastic(n), halved, member=lambda x: domains.RowStochastic(n).contains(2 * x, {n: len(x)})
     ),
@@ -473,6 +474,8 @@ BAD: list[tuple[Callable[[], Any], str]] = [
     (lambda: domains.Given(), "Given: expected at least one number or matrix"),
     (lambda: domains.Given([[1, 2], [3]]), "Given: member 0: expected a number, or rows of equal length"),
     (lambda: domains.Given(1, [1, 2]), "Given: expected members of one shape"),
+    (lambda: domains.Given((np.eye(2), np.eye(2)), (np.eye(2), np.eye(3))), "Given: expected members of one shape"),
+    (lambda: domains.Given((np.eye(2),), np.eye(2)), "Given: expected members of one shape"),
     (lambda: domains.Given(float("nan")), "Given: member 0: expected a finite number"),
     (lambda: domains.Given(None), "Given: member 0: expected a real number, got NoneType"),
     (lambda: domains.Transformed(domains.Causal("n"), 5), "Transformed: function: expected a function, got 5"),

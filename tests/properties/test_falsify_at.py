@@ -212,6 +212,25 @@ def test_numbers_come_from_anywhere_exactly() -> None:
     assert as_numbers([2**70, 1], "x")[0] == 2**70
 
 
+def test_arrays_that_only_turn_into_arrays_of_numpy_are_taken() -> None:
+    """As those of JAX do, whose kind of numbers is the name of their dtype."""
+
+    class Jax:
+        dtype = "bfloat16"
+
+        def __init__(self, values: Any) -> None:
+            self.values = np.asarray(values, dtype=np.float32)
+
+        def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+            del copy
+            return self.values.astype(dtype or np.float32)
+
+    found = judged("contraction.diameter", A=Jax([[0.5, 0.498046875], [0, 1]]), X=Jax([[1], [0]]), norm="l1")
+    assert (found.outcome, set(found.projected)) == ("holds", {"A"})
+    ball = judged("contraction.diameter", A=Jax([[0.5, 0.5], [0, 1]]), X=Jax([[1], [0]]), norm="l1", around="rounding")
+    assert ball.taken["X"].radius == Fraction(1, 2**8)
+
+
 @pytest.mark.parametrize("value", ["text", [[1, 2], [3]], [1j], [None], [np.nan], [np.inf], [[Fraction(1), "a"]], [{}]])
 def test_what_is_no_array_of_numbers_is_refused(value: Any) -> None:
     with pytest.raises(DomainError, match=r"x: "):

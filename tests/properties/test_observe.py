@@ -18,9 +18,10 @@ from resstream import claims
 from resstream.arithmetic import exact
 from resstream.claim import at_most, claim
 from resstream.cli import app
-from resstream.domains import Matrix, NonConstant, RowStochastic
+from resstream.domains import Causal, Matrix, NonConstant, Product, RowStochastic
 from resstream.errors import ResstreamError, WeightsError
-from resstream.observe import Observation, observe
+from resstream.falsify import falsify
+from resstream.observe import Observation, given, observe, words
 from resstream.observe.certificates import MOST_SUSPECTS
 from resstream.observe.collapse import (
     CARRIED,
@@ -310,6 +311,12 @@ def changed(**changes: Any) -> dict[str, Any]:
         (changed(layers__0__read=np.array(["a", "b"])), "real numbers"),
         (changed(layers__0__read=np.ones((6, 5), dtype=complex)), "real numbers"),
         (changed(layers__0__W_O=None), "together"),
+        (changed(layers__1__pattern=np.full((1, 6, 6), 1 / 6)), r"layer 1: pattern: expected the shape \(2, 6, 6\)"),
+        (changed(layers__0__pattern=np.ones((2, 5, 5)) / 5), "rows, not 5|has 6 rows"),
+        (changed(layers__0__scores=np.ones((3, 6, 6))), r"scores: expected the shape \(2, 6, 6\)"),
+        (changed(layers__0__queries=np.ones((5, 6, 3))), "queries: expected the shape"),
+        (changed(layers__0__read=np.ones((6, 4))), r"one width d, got read \(6, 4\), stream \(6, 5\)"),
+        (changed(layers__1__W_K=np.ones((3, 5, 2))), "layer 1: W_K: expected a number of key heads"),
     ],
 )
 def test_broken_activations_are_refused(arrays: dict[str, Any], message: str) -> None:
@@ -325,7 +332,7 @@ def test_a_pickle_in_an_npz_is_not_run(tmp_path: Path) -> None:
     np.savez(tmp_path / "trap.npz", final=np.array([Trap()], dtype=object))
     (tmp_path / "pure.npz").write_bytes(pickle.dumps(Trap()))
     for name in ("trap.npz", "pure.npz"):
-        with pytest.raises(WeightsError, match="without pickle"):
+        with pytest.raises(WeightsError, match="pickles may run code and are not read"):
             observe(tmp_path / name)
     assert not (tmp_path / "sprung").exists()
 
@@ -415,3 +422,87 @@ def test_the_command_prints_writes_and_exits(tmp_path: Path) -> None:
     for bad in (["--layers", "x"], ["--layers", "9"], ["--html", str(tmp_path / "no" / "page.html")]):
         refused = runner.invoke(app, ["observe", str(file), *few, *bad])
         assert isinstance(refused.exception, ResstreamError)
+
+
+def test_a_claim_that_says_nothing_or_fails_is_no_success(tmp_path: Path) -> None:
+    runner, file, own = CliRunner(), tmp_path / "saved.npz", tmp_path / "claims_mine.py"
+    np.savez(file, **table())
+    nothing = runner.invoke(app, ["observe", str(file), "--claims", "contraction.causal", "--workers", "1"])
+    assert "Nothing was looked at: none of 1 claim speaks" in nothing.stdout
+    assert isinstance(nothing.exception, ResstreamError)
+    own.write_text(
+        "from resstream.claim import at_most, claim\nfrom resstream.domains import RowStochastic\n\n\n"
+        "@claim('mine.raises', over={'A': RowStochastic('n')})\ndef raises(A):\n    return at_most(A[:, 99], 1)\n"
+    )
+    failed = runner.invoke(app, ["observe", str(file), "--claims", f"{own}::mine.raises", "--workers", "1"])
+    assert failed.exit_code == 1
+    assert "IndexError" in failed.stdout
+
+
+def test_whole_balls_about_the_objects_are_judged_where_perturbations_are_asked_for() -> None:
+    found = observe(table(), claims=["contraction.diameter", "layernorm.invariant"], around=1e-9, certify=3)
+    line = found.line("contraction.diameter")
+    assert (line.balls, line.whole_balls, line.certified) == (3, 3, 3)
+    assert found.line("layernorm.invariant").whole_balls == 0  # an equality says nothing of a ball
+    assert "3 of 6 balls of radius 1e-09 certified whole" in words.verdict(found)
+    wide = observe(table(), claims=["contraction.diameter"], around=10.0, certify=3).line("contraction.diameter")
+    assert (wide.balls, wide.whole_balls, wide.violated) == (3, 0, [])
+
+
+def test_what_is_undecided_says_why() -> None:
+    found = observe(table(), claims=planted()[:1])
+    assert "3 places are judged" in found.line("planted.tau").unsettled
+    assert "undecided by the judge (planted.tau)" in words.verdict(found)
+
+
+# ---- data as a domain --------------------------------------------------------
+
+
+def test_heads_are_members_of_a_domain_with_what_belongs_to_them() -> None:
+    arrays = table(causal=True)
+    domain = given(arrays, "A", "X", "W_V", layers=[0, 2])
+    assert len(domain.tables) == 2 * HEADS
+    for place, member in enumerate(domain.tables):
+        layer, head = 2 * (place // HEADS), place % HEADS
+        A, X, W = (np.array(matrix, dtype=object) for matrix in member.tables)
+        assert all(sum(row) == 1 for row in A)  # fractions: rows sum to one exactly
+        assert np.abs(A.astype(float) - arrays[f"layers.{layer}.pattern"][head]).max() < 1e-7
+        assert (X.astype(float) == arrays[f"layers.{layer}.read"]).all()
+        assert (W.astype(float) == arrays[f"layers.{layer}.W_V"][head]).all()
+    assert Causal(N).contains(np.array(given(arrays, "A").tables[0], dtype=object), {})
+
+
+def test_one_claim_in_general_and_on_a_model() -> None:
+    @claim("planted.halves", over={"head": Product(Causal("n"), Matrix("n", "d"))}, sizes={"n": range(1, 3)})
+    def halves(head: Any) -> Any:
+        """A head halves what it reads: false in general, true where every token looks everywhere alike."""
+        A, X = head
+        return at_most(2 * diameter(A @ X), diameter(X))
+
+    uniform = np.tri(2) / np.tri(2).sum(-1, keepdims=True)
+    arrays = {"layers.0.pattern": np.tile(uniform, (2, 1, 1)), "layers.0.read": np.array([[3.0], [1.0]])}
+    assert falsify(halves).status == "refuted"
+    here = falsify(halves.replace(over={"head": given(arrays, "A", "X")}, id="planted.halves.here"))
+    assert (here.status, here.tally.violating) == ("survived", None)
+    arrays["layers.0.pattern"] = np.tile(np.eye(2), (2, 1, 1))
+    there = falsify(halves.replace(over={"head": given(arrays, "A", "X")}, id="planted.halves.there"))
+    assert there.status == "refuted"
+
+
+@pytest.mark.parametrize(
+    ("names", "named", "message"),
+    [
+        ((), {}, "names: expected some of A, X"),
+        (("A", "Z"), {}, "names: expected some of A, X"),
+        (("A",), {"layers": [9]}, "layers: expected some of 0..2"),
+        (("Q",), {}, "the queries are not known"),
+    ],
+)
+def test_what_no_head_has_is_refused(names: tuple[str, ...], named: dict[str, Any], message: str) -> None:
+    with pytest.raises(ResstreamError, match=message):
+        given(table(), *names, **named)
+
+
+def test_prompts_of_several_lengths_make_no_domain() -> None:
+    with pytest.raises(ResstreamError, match="expected prompts of one length"):
+        given("shipped:two_layers", "A", prompts=[[1, 2], [1, 2, 3]])

@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 
 from resstream.arithmetic import Array
-from resstream.errors import ResstreamError, WeightsError
+from resstream.errors import ResstreamError, ShapeError, WeightsError
 from resstream.foreign import rounding
 from resstream.observe.seen import Activations, Prompt, Seen, Weights
 from resstream.observe.sources.folder import SafeTensors
@@ -40,6 +40,12 @@ from resstream.reference.transformer import AttentionLayer
 _OF_PROMPT = re.compile(r"(?:prompts\.(\d+)\.)?(?:layers\.(\d+)\.(pattern|scores|queries|keys|read|stream)|final)")
 _OF_WEIGHTS = re.compile(r"layers\.(\d+)\.(W_[QKVO])")
 _AXES = {"pattern": 3, "scores": 3, "queries": 3, "keys": 3, "read": 2, "stream": 2, "final": 2}
+
+NAMES = (
+    "[prompts.P.]layers.L. with pattern, scores, queries, keys, read or stream, [prompts.P.]final, or layers.L. with "
+    "W_Q, W_K, W_V or W_O"
+)
+"""The names as a message has them."""
 
 
 def takes(source: Any) -> bool:
@@ -66,7 +72,9 @@ def read_arrays(path: Path) -> Mapping[str, Any]:
     except FileNotFoundError:
         raise WeightsError(f"{path}: no such file") from None
     except (OSError, EOFError, ValueError, TypeError, AttributeError, zipfile.BadZipFile, zlib.error) as error:
-        raise WeightsError(f"{path}: corrupt, cut short or not an .npz file without pickle ({error})") from None
+        if "pickle" in str(error):  # NumPy would say how to load it all the same
+            raise WeightsError(f"{path}: not an .npz file of numbers; pickles may run code and are not read") from None
+        raise WeightsError(f"{path}: corrupt, cut short or not an .npz file ({error})") from None
 
 
 def _of_table(table: Mapping[str, Any], name: str) -> Activations:
@@ -78,7 +86,7 @@ def _of_table(table: Mapping[str, Any], name: str) -> Activations:
         if found is None:
             of_weights = _OF_WEIGHTS.fullmatch(str(key))
             if of_weights is None:
-                raise WeightsError(f"{name}: {key!r} is no name of an activation; see resstream.observe.sources.arrays")
+                raise WeightsError(f"{name}: {key!r} is no name of an activation; expected {NAMES}")
             weights.setdefault(int(of_weights[1]), {})[of_weights[2]] = _array(table[key], f"{name}: {key}", 3)
             continue
         prompt, kind = int(found[1] or 0), found[3] or "final"
@@ -93,7 +101,7 @@ def _of_table(table: Mapping[str, Any], name: str) -> Activations:
     count = len(prompts[0].layers)
     if any(len(prompt.layers) != count for prompt in prompts) or any(layer >= count for layer in weights):
         raise WeightsError(f"{name}: expected the same {count} layers for every prompt, and weights of those alone")
-    known = [_weights(name, weights.get(k, {})) for k in range(count)]
+    known = [_weights(f"{name}: layer {k}", weights.get(k, {})) for k in range(count)]
     epsilon = max(rounding(value) for key, value in table.items() if str(key).endswith("pattern"))
     return Activations(name, "saved activations", prompts, known, epsilon=epsilon)
 
@@ -131,4 +139,7 @@ def _weights(name: str, found: Mapping[str, Array]) -> Weights:
         return Weights()
     if set(found) != {"W_Q", "W_K", "W_V", "W_O"}:
         raise WeightsError(f"{name}: expected W_Q, W_K, W_V and W_O of a layer together, got {sorted(found)}")
-    return Weights(AttentionLayer(**found))
+    try:
+        return Weights(AttentionLayer(**found))
+    except ShapeError as error:
+        raise WeightsError(f"{name}: {error}") from None

@@ -39,7 +39,7 @@ def transformer(config: Settings, tensors: Tensors) -> Transformer:
         embedding,
         blocks,
         tensors.norm("ln_f", d, epsilon),
-        embedding.T if config.flag("tie_word_embeddings", True) else unembedding(tensors, "lm_head", d, symbols),
+        unembedding(config, tensors, "lm_head", embedding, tied=True),
         embedding_norm=tensors.norm("word_embeddings_layernorm", d, epsilon),
         alibi=np.array(alibi_slopes(heads))[:, None, None],
     )

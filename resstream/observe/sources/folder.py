@@ -18,6 +18,8 @@ LARGEST_JSON = 64 * 2**20
 def load(folder: Path) -> Model:
     """The model in a folder; whatever is missing, broken or of another kind raises WeightsError."""
     if not folder.is_dir():
+        if folder.is_file():
+            raise WeightsError(f"{folder}: expected a folder, an .npz or a .safetensors file; pickles are not read")
         raise WeightsError(f"{folder}: no such folder")
     config = read_json(folder / "config.json")
     return build(config, SafeTensors(_files(folder)), folder.name, _tokenizer(folder / "tokenizer.json"))

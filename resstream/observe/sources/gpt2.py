@@ -45,6 +45,6 @@ def transformer(config: Settings, tensors: Tensors) -> Transformer:
         embedding,
         blocks,
         tensors.norm("ln_f", d, epsilon),
-        embedding.T if config.flag("tie_word_embeddings", True) else unembedding(tensors, "lm_head", d, symbols),
+        unembedding(config, tensors, "lm_head", embedding, tied=True),
         position_embedding=tensors("wpe.weight", config.whole("n_positions", 1024), d),
     )

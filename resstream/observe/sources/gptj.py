@@ -32,12 +32,11 @@ def transformer(config: Settings, tensors: Tensors) -> Transformer:
         norm = tensors.norm(f"{at}.ln_1", d, epsilon)
         blocks.append(TransformerBlock(attention, mlp, norm, norm, PARALLEL))
     embedding = tensors("wte.weight", symbols, d)
-    tied = config.flag("tie_word_embeddings", False)
     return Transformer(
         embedding,
         blocks,
         tensors.norm("ln_f", d, epsilon),
-        embedding.T if tied else unembedding(tensors, "lm_head", d, symbols),
+        unembedding(config, tensors, "lm_head", embedding, tied=False),
         tensors.row_if_there("lm_head.bias", symbols),
         rotary=RotaryPositions(config.whole("rotary_dim", d // heads), pairs=ADJACENT),
     )

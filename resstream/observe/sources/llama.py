@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from resstream.errors import WeightsError
 from resstream.observe.sources.neox import unembedding
 from resstream.observe.sources.rope import rotary
 from resstream.observe.sources.tensors import Settings, Tensors, bias_of_heads, heads_in, heads_out
@@ -19,8 +20,14 @@ def transformer(config: Settings, tensors: Tensors) -> Transformer:
     epsilon = config.number("rms_norm_eps", 1e-6)
     activation = config.activation("hidden_act", "silu")
     blocks = []
+    biased = {"attention_bias": ".self_attn.q_proj.bias", "mlp_bias": ".mlp.up_proj.bias"}
     for index in range(config.whole("num_hidden_layers")):
         at = f"layers.{index}"
+        for flag, name in biased.items():
+            if flag in config.values and config.flag(flag, False) != (f"{at}{name}" in tensors):
+                raise WeightsError(
+                    f"config: {flag} = {config.values[flag]}, and the weights say otherwise at {at}{name}"
+                )
         shared = {"q": heads, "k": groups, "v": groups}
         W_Q, W_K, W_V = (
             heads_in(tensors.linear(f"{at}.self_attn.{name}_proj", d, count * h), count)
@@ -45,12 +52,11 @@ def transformer(config: Settings, tensors: Tensors) -> Transformer:
         norms = tensors.norms(at, (".input_layernorm", ".post_attention_layernorm"), d, epsilon, RMS)
         blocks.append(TransformerBlock(attention, mlp, *norms))
     embedding = tensors("embed_tokens.weight", symbols, d)
-    tied = config.flag("tie_word_embeddings", False)
     return Transformer(
         embedding,
         blocks,
         tensors.norm("norm", d, epsilon, RMS),
-        embedding.T if tied else unembedding(tensors, "lm_head", d, symbols),
+        unembedding(config, tensors, "lm_head", embedding, tied=False),
         rotary=rotary(config, h),
         context=_window(config),
     )

@@ -60,6 +60,8 @@ def build(
     family = config.get("model_type")
     if not isinstance(family, str) or family not in FAMILIES:
         raise WeightsError(f"{name}: model_type: expected one of {', '.join(FAMILIES)}, got {family!r}")
+    if config.get("quantization_config") is not None:
+        raise WeightsError(f"{name}: quantization_config: quantized weights are not read")
     reader = FAMILIES[family]
     weights = Tensors(tensors, reader.PREFIXES)
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from resstream.arithmetic import Array
+from resstream.errors import WeightsError
 from resstream.observe.sources.rope import rotary
 from resstream.observe.sources.tensors import Settings, Tensors, heads_out
 from resstream.reference.transformer import (
@@ -39,14 +40,13 @@ def transformer(config: Settings, tensors: Tensors) -> Transformer:
         norms = tensors.norms(at, (".input_layernorm", ".post_attention_layernorm"), d, epsilon)
         blocks.append(TransformerBlock(attention, mlp, *norms, layout))
     embedding = tensors("embed_in.weight", symbols, d)
-    tied = config.flag("tie_word_embeddings", False)
     name = "lm_head" if "lm_head.weight" in tensors else "embed_out"  # as `transformers` 5 saves it, and as before
     base, share = config.number("rotary_emb_base", 10_000), config.number("rotary_pct", 0.25)
     return Transformer(
         embedding,
         blocks,
         tensors.norm("final_layer_norm", d, epsilon),
-        embedding.T if tied else unembedding(tensors, name, d, symbols),
+        unembedding(config, tensors, name, embedding, tied=False),
         rotary=rotary(config, d // heads, share=share, base=base),
     )
 
@@ -61,6 +61,14 @@ def fused_attention(tensors: Tensors, at: str, d: int, heads: int) -> AttentionL
     return AttentionLayer(W[0], W[1], W[2], W_O, b_Q, b_K, b_V, tensors.row_if_there(f"{at}.dense.bias", d))
 
 
-def unembedding(tensors: Tensors, name: str, d: int, symbols: int) -> Array | None:
-    """The unembedding of a model with one of its own; None for a model without (its embedding alone was saved)."""
-    return tensors.linear(name, d, symbols) if f"{name}.weight" in tensors else None
+def unembedding(config: Settings, tensors: Tensors, name: str, embedding: Array, tied: bool) -> Array | None:
+    """The unembedding (d, V): the embedding's transpose where they are tied (by default, or as the configuration says).
+
+    None for a model without one, of which the body alone was saved. Weights that are not tied raise WeightsError.
+    """
+    own = tensors.linear(name, *embedding.shape[::-1]) if f"{name}.weight" in tensors else None
+    if not config.flag("tie_word_embeddings", tied):
+        return own
+    if own is not None and (own != embedding.T).any():
+        raise WeightsError(f"config: tie_word_embeddings is true, and {name}.weight is not the embedding")
+    return embedding.T

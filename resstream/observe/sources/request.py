@@ -41,6 +41,8 @@ class Request:
 
     def tokens(self, tokenize: Tokenizer | None, defaults: Sequence[PromptText] = TEXTS) -> list[tuple[Any, list[str]]]:
         """Token numbers (n,) and their texts, for each prompt; raises ResstreamError for what cannot be tokens."""
+        if isinstance(self.prompts, str) or not isinstance(self.prompts, Sequence):
+            raise ResstreamError(f"prompts: expected a list of texts or of token numbers, got {self.prompts!r:.40}")
         if self.tokenizer is not None:
             tokenize = wrapped(self.tokenizer)
         return [_tokens(number, prompt, tokenize) for number, prompt in enumerate(self.prompts or defaults)]

@@ -18,6 +18,8 @@ def rotary(config: Settings, head_width: int, *, share: float = 1.0, base: float
     share, base: which columns turn and how fast where the configuration does not say. Other scalings raise
     WeightsError.
     """
+    if config.values.get("rope_parameters") and config.values.get("rope_scaling"):
+        raise WeightsError("config: rope_parameters and rope_scaling: expected one of them")
     given: Any = config.values.get("rope_parameters") or config.values.get("rope_scaling") or {}
     if not isinstance(given, dict):
         raise WeightsError(f"config: rope_parameters: expected a table, got {given!r}")
