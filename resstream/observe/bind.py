@@ -33,6 +33,7 @@ from resstream.domains import (
     Stack,
     Tokens,
 )
+from resstream.domains.current import Objects
 from resstream.observe.seen import Activations, Prompt, Seen, Weights
 from resstream.reference import Head, ov_circuit
 from resstream.reference.norms import Norm as NormValue
@@ -304,7 +305,7 @@ class Binding:
             objects[self.norm] = NormValue(site.norm)
         for name, domain in self.claim.over.items():
             _require_member(name, domain, objects[name])
-        return objects
+        return Objects(objects, sizes)
 
     def counts(self, objects: Mapping[str, Any]) -> dict[str, int]:
         """The number that each size stands for at some objects."""
@@ -315,10 +316,11 @@ class Binding:
 
         What was drawn, and norms, stay as they are.
         """
-        return {
+        moved = {
             name: _moved(self.claim.over[name], value, radius, rng) if name in self.roles else value
             for name, value in objects.items()
         }
+        return Objects(moved, self.counts(objects))
 
 
 def bind(claim: Claim, seen: Activations) -> Binding:
@@ -445,6 +447,8 @@ def _sizes(claim: Claim, objects: Mapping[str, Any]) -> dict[str, int]:
             of = f"in steps of {values.step}" if values.step > 1 else "or more"
             raise NotApplicable(f"{size} is {number} here, and the claim speaks of {values[0]} {of}")
         sizes.setdefault(size, max(values[0], min(2, values[-1])))
+    if not claim.fits(sizes):
+        raise NotApplicable(f"the claim speaks of sizes with {claim.where}")
     return sizes
 
 

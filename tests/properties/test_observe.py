@@ -18,7 +18,7 @@ from resstream import claims
 from resstream.arithmetic import exact
 from resstream.claim import at_most, claim
 from resstream.cli import app
-from resstream.domains import Causal, Matrix, NonConstant, Product, RowStochastic
+from resstream.domains import Causal, Matrix, NonConstant, Product, RowStochastic, size
 from resstream.errors import ResstreamError, WeightsError
 from resstream.falsify import falsify
 from resstream.observe import Observation, given, observe, words
@@ -447,6 +447,18 @@ def test_whole_balls_about_the_objects_are_judged_where_perturbations_are_asked_
     assert "3 of 6 balls of radius 1e-09 certified whole" in words.verdict(found)
     wide = observe(table(), claims=["contraction.diameter"], around=10.0, certify=3).line("contraction.diameter")
     assert (wide.balls, wide.whole_balls, wide.violated) == (3, 0, [])
+
+
+def test_sizes_and_relations_between_them_are_those_of_the_model() -> None:
+    def wide(X: Any) -> Any:
+        """Planted: true, and of sizes."""
+        return at_most(diameter(X), size("d") * diameter(X))
+
+    few = claim("planted.few", over={"X": Matrix("n", "d")}, where="n > d")(wide)
+    many = claim("planted.many", over={"X": Matrix("n", "d")}, where="n < d")(wide)
+    found = observe(table(), claims=[few, many], around=0.1, certify=1)
+    assert (found.line("planted.few").certified, found.line("planted.few").error) == (1, "")
+    assert found.not_applicable == {"planted.many": "the claim speaks of sizes with n < d"}
 
 
 def test_what_is_undecided_says_why() -> None:
