@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,7 +26,12 @@ from resstream.arithmetic.surds import BITS, Surd, sign_of
 from resstream.errors import ArithmeticLimit, NotExact
 
 MOST = 400
-"""Terms of a sum, beyond which it is given up."""
+"""Products of two terms that one product of sums may take, beyond which it is given up."""
+
+WORK = 100_000
+"""Such products of one reading of a claim, beyond which that is given up: a few seconds."""
+
+_left: ContextVar[list[int]] = ContextVar("left")
 
 Sum = dict[Surd, Surd]
 """Coefficients, none of them zero, by exponent."""
@@ -194,12 +200,19 @@ def _added(first: Sum, second: Sum) -> Sum:
 def _product(first: Sum, second: Sum) -> Sum:
     if first is _ONE or second is _ONE:
         return second if first is _ONE else first
-    if len(first) * len(second) > MOST:
+    products = len(first) * len(second)
+    if products > MOST:
         raise ArithmeticLimit(f"a sum of more than {MOST} exponentials")
+    if left := _left.get(None):
+        left[0] -= products
+        if left[0] < 0:
+            raise ArithmeticLimit(f"more than {WORK} products of exponentials")
     found: Sum = {}
     for exponent, factor in first.items():
-        found = _added(found, {exponent + more: factor * value for more, value in second.items()})
-    return found
+        for more, value in second.items():
+            both = exponent + more
+            found[both] = found.get(both, _NOUGHT) + factor * value
+    return {exponent: factor for exponent, factor in found.items() if factor}
 
 
 def _enclosure(terms: Sum) -> arb:
@@ -227,8 +240,12 @@ class Exponential:
 
     @contextmanager
     def working(self) -> Iterator[None]:
-        """Where the entries are computed with: anywhere."""
-        yield
+        """Where the entries are computed with, as far as the work goes."""
+        before = _left.set([WORK])
+        try:
+            yield
+        finally:
+            _left.reset(before)
 
 
 EXPONENTIAL = Exponential()

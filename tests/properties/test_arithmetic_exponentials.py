@@ -145,6 +145,13 @@ def test_functions_and_what_they_refuse():
         sums[0] * sums[1]
 
 
+def test_a_reading_that_takes_too_much_work_is_given_up():
+    s = total(exp(numbers(*range(20))))
+    with EXPONENTIAL.working(), pytest.raises(ArithmeticLimit, match="more than 100000 products"):
+        [s * s for _ in range(300)]
+    assert (s * s - s * s == 0).all()  # elsewhere there is no limit
+
+
 def test_what_is_shown_is_rational_or_an_enclosure():
     p = softmax(numbers(0, 1, Fraction(1, 2)))
     assert total(p).flat[0].settled().value == 1
