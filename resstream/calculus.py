@@ -12,7 +12,7 @@ import numpy as np
 from resstream.arithmetic import FLOAT64, Array, Exact, Literal, jacobian, ones
 from resstream.claim import Claim, at_most, equal, every
 from resstream.domains import Ball, Domain, Matrix, NonZero, Pair, Scalar
-from resstream.errors import ClaimError, DomainError, Kink
+from resstream.errors import ClaimError, Kink
 from resstream.reference import L2, Norm, operator_norm, row_norms
 from resstream.relations import Relation
 
@@ -148,7 +148,7 @@ def _has_inside(domain: Domain) -> bool:
 def _has_operator_norm(norm_in: Norm, norm_out: Norm) -> bool:
     try:
         operator_norm(FLOAT64.array(np.eye(1)), Norm(norm_in.kind), Norm(norm_out.kind))
-    except DomainError:
+    except ClaimError:
         return False
     return True
 

@@ -19,7 +19,7 @@ from resstream import arithmetic, reference, relations
 from resstream.arithmetic import Exact, Literal, power
 from resstream.claim import Claim
 from resstream.domains import size
-from resstream.errors import ClaimError
+from resstream.errors import ClaimError, DomainError
 from resstream.relations import Relation
 
 LONGEST = 1000
@@ -153,6 +153,9 @@ RELATIONS: Mapping[str, Callable[..., Relation]] = {
     )
 }
 """What an expression that states a relation may call as well."""
+
+_OF_CONSTANTS = ("Lp",)
+"""Functions of numbers that are known when an expression is read."""
 
 CONSTANTS: Mapping[str, Any] = {
     "L1": reference.L1,
@@ -377,7 +380,17 @@ class _Compiler:
             named = {key: value(scope) for key, value in keywords.items()}
             return self._apply(node, function, *values, **named)
 
-        return call
+        return self._constant_call(node, name, call) if name in _OF_CONSTANTS else call
+
+    def _constant_call(self, node: ast.Call, name: str, call: Compiled) -> Compiled:
+        """A call of numbers alone, made once: what is wrong with it is said before anything is searched."""
+        try:
+            value = call({})
+        except KeyError:
+            raise self.refuse(node, f"{name}: expected numbers, not variables") from None
+        except DomainError as failure:
+            raise self.refuse(node, str(failure)) from None
+        return lambda _: value
 
     def _apply(self, node: ast.AST, function: Callable[..., Any], *values: Any, **named: Any) -> Any:
         """The function's value; what it says of arguments of a wrong kind becomes an error with its place."""

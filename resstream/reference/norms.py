@@ -32,7 +32,7 @@ from resstream.arithmetic import (
 )
 from resstream.arithmetic.solver import SolverEntry
 from resstream.arithmetic.terms import TermEntry
-from resstream.errors import DomainError, NotExact, NotExpressible, ShapeError, Undecided
+from resstream.errors import ClaimError, DomainError, NotExact, NotExpressible, ShapeError, Undecided
 from resstream.reference.checks import (
     in_range,
     require_batch,
@@ -181,7 +181,7 @@ def operator_norm(W: Array, norm: Norm = L2, norm_out: Norm | None = None) -> Ar
 
     x is measured in `norm`, x @ W in `norm_out`, by default in the same. From l1 it is the largest norm of a row, to
     linf the largest dual norm of a column, in l2 the spectral norm; from linf, and to l1, the maximum over all rows of
-    signs, of which there may be 12 (more raise DomainError). Other pairs have no certified value and raise DomainError.
+    signs, of which there may be 12 (more raise ShapeError). Other pairs have no certified value and raise ClaimError.
     After changes of basis B and C the map reads y -> y @ (B^-1 W C); W is square where norm alone has a basis.
     """
     W = require_matrix("W", W)
@@ -209,7 +209,7 @@ def operator_norm(W: Array, norm: Norm = L2, norm_out: Norm | None = None) -> Ar
     # The norm of x -> x @ W is that of y -> y @ W^T between the dual norms.
     turned = outer.kind == "l1" and (norm.kind != "linf" or W.shape[-1] < W.shape[-2])
     if not turned and norm.kind != "linf":
-        raise DomainError(
+        raise ClaimError(
             f"norm, norm_out: no certified value of an operator norm from {norm.kind} to {outer.kind}; "
             "expected one from l1, to linf, from linf, to l1, or from l2 to l2"
         )
@@ -220,7 +220,7 @@ def _largest_over_signs(W: Array, norm: Norm) -> Array:
     """The largest norm of s @ W of all rows s of signs, up to the sign of the whole: (..., d, e) -> (..., 1, 1)."""
     size = W.shape[-2]
     if size > MOST_SIGNS:
-        raise DomainError(f"W: expected at most {MOST_SIGNS} rows of signs to go through, got {size}")
+        raise ShapeError(f"W: expected at most {MOST_SIGNS} rows of signs to go through, got {size}")
     numbers = np.arange(2 ** (size - 1))[:, None]
     signs = ones((1, 1), W) * (1 - 2 * (numbers >> np.arange(size) & 1))
     return amax(row_norms(signs @ W, norm), -2)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from resstream.arithmetic import Array, Entry, NoValue, amax, constant, descending
-from resstream.errors import Undecided
-from resstream.reference.checks import in_range, refuse_where, require_matrix, require_whole, values_matter
+from resstream.errors import ShapeError, Undecided
+from resstream.reference.checks import in_range, refuse_where, require_matrix, values_matter
 
 _TIED = "which of two equal entries is the largest"
 
@@ -21,7 +21,8 @@ def ascending(x: Array) -> Array:
 def top_k(x: Array, k: int) -> Array:
     """The k largest entries of every row, in descending order: (..., n, d) -> (..., n, k), with k from 1 to d."""
     x = require_matrix("x", x)
-    k = require_whole("k", k, 1, x.shape[-1])
+    if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or not 1 <= k <= x.shape[-1]:
+        raise ShapeError(f"k: expected a whole number from 1 to {x.shape[-1]}, the columns of x, got {k!r:.40}")
     return amax(x) if k == 1 else descending(x)[..., :k]
 
 

@@ -69,6 +69,9 @@ HOSTILE = [
     ("diameter(X, norms=norm)", 1, "unexpected keyword argument"),
     ("diametre(X)", 1, "unknown function 'diametre', expected one such as diameter"),
     ("dobrushin(A) * nrom", 16, "unknown name 'nrom', expected one of lhs, rhs, A, X, norm"),
+    ("diameter(X, Lp(1/2))", 13, "p: expected a fraction of at least 1"),
+    ("diameter(X, Lp(rhs))", 13, "Lp: expected numbers, not variables"),
+    ("pi(1)", 1, "unknown function 'pi'"),
     ("dobrushin(A", 10, "not an expression"),
     ("", 1, "not an expression"),
     ("import os", 1, "not an expression"),
@@ -121,6 +124,9 @@ def test_a_division_by_zero_is_said_with_its_place(contraction):
         ("total(x @ x)", "4"),
         ("abs(-x)", "2"),
         ("transpose(x)", "2"),
+        ("root(4 * x, 3)", "2"),
+        ("row_norms(x, Lp(3))", "2"),
+        ("operator_norm(x, LINF, L1) + rank(x)", "3"),
     ],
 )
 def test_numbers_are_exact_fractions(text, expected):

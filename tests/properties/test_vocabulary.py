@@ -435,7 +435,7 @@ def test_what_has_no_value_is_refused_by_name():
         (lambda: ref.birkhoff_coefficient(np.eye(2)), "A: expected positive entries"),
         (lambda: ref.cosine_similarity(np.zeros((2, 2))), r"X: row \[0\] is zero, so the cosine is not defined"),
         (lambda: ref.one_hot_argmax(np.ones((2, 2))), r"x: row \[0\]: it is not decided which of two equal entries"),
-        (lambda: ref.top_k(np.ones((2, 2)), 3), "k: expected a whole number of at most 2, got 3"),
+        (lambda: ref.top_k(np.ones((2, 2)), 3), "k: expected a whole number from 1 to 2, the columns of x, got 3"),
         (lambda: ref.condition_number(np.diag([1.0, 0.0])), "condition_number: .* beyond the range"),
         (lambda: Lp(exact(1, 2)), "p: expected a fraction of at least 1"),
         (lambda: Lp(1.5), "p: expected a whole number or a fraction, got 1.5"),
