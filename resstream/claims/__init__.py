@@ -89,8 +89,8 @@ def as_markdown() -> str:
         "and call none of it (marked +). What is *derived* (by SymPy, stating for which symbols and sizes it holds)",
         "stands in `tests/symbolic`, what is *pinned* (one model, one number) in `tests/regressions`; proofs at small",
         "sizes come with an audit. [docs/sources.md](docs/sources.md) goes through the sources section by section.",
-        "[The gallery](docs/gallery.md) (`resstream gallery DIR`) is this list as a site to look at: a page for each claim,",
-        "with its counterexample drawn, its audit and its code.",
+        "[The gallery](docs/gallery.md) (`resstream gallery DIR`) is this list as a site to look at: a page for each",
+        "claim, with its counterexample drawn, its audit and its code.",
     ]
     for expect, (level, meaning) in LEVELS.items():
         chosen = [claim for claim in claims if claim.expect == expect]

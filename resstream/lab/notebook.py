@@ -21,7 +21,8 @@ def cloud(X: Array | None = None, **settings: Any) -> Any:
 
     X: tokens (n, 2) in [-2, 2], two decimals; the laboratory's ten by default. settings: `beta`, `depth`, `step`,
     `size`, `angle`, `stretch`, `mask`, `skip`, `norm` ("none", "rms", "layer"), `placement` ("pre", "post"), `layer`,
-    `fit`, `grain`. Needs the extra "notebook"; raises ShapeError and ResstreamError for tokens and settings that do not fit.
+    `fit`, `grain`. Needs the extra "notebook"; raises ShapeError and ResstreamError for tokens and settings that do not
+    fit.
     """
     tokens = _tokens(cloud_data()["tokens"] if X is None else X)
     unknown = sorted(set(settings) - set(DEFAULTS))
