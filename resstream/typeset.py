@@ -97,10 +97,16 @@ _NAMED = {
     "maximum": ("max", r"\max"), "minimum": ("min", r"\min"), "row_range": ("range", r"\operatorname{range}"),
     "pairwise_distances": ("dist", r"\operatorname{dist}"), "exp": ("exp", r"\exp"), "log": ("log", r"\log"),
     "tanh": ("tanh", r"\tanh"), "cos": ("cos", r"\cos"), "sin": ("sin", r"\sin"),
+    "erf": ("erf", r"\operatorname{erf}"), "entropy": ("H", "H"), "kl_divergence": ("KL", r"\operatorname{KL}"),
+    "total_variation": ("TV", r"\operatorname{TV}"), "hellinger": ("Hell", r"\operatorname{Hell}"),
+    "hilbert_metric": ("hilb", r"\operatorname{hilb}"), "birkhoff_coefficient": ("τ_B", r"\tau_B"),
+    "gelu": ("GELU", r"\operatorname{GELU}"), "determinant": ("det", r"\det"),
+    "trace": ("tr", r"\operatorname{tr}"), "spectral_radius": ("ρ", r"\rho"), "condition_number": ("κ", r"\kappa"),
+    "singular_values": ("σ", r"\sigma"), "one_hot_argmax": ("argmax", r"\operatorname{argmax}"),
 }  # fmt: skip
 
 _SUBSCRIPT = {"L1": "1", "L2": "2", "LINF": r"\infty"}
-_NORMS = ("spectral_norm", "frobenius_norm", "operator_norm", "row_norms")
+_NORMS = ("spectral_norm", "frobenius_norm", "operator_norm", "row_norms", "schatten_norm")
 
 _BINARY: dict[type[ast.operator], tuple[int, str, str]] = {
     ast.Add: (1, "<mo>+</mo>", " + "),
@@ -238,11 +244,13 @@ def _call(name: str, arguments: list[ast.expr], keywords: list[ast.keyword]) -> 
         return _power(_formula(first, 5), Formula("<mn>2</mn>", "2"))
     if name == "power" and len(others) == 1:
         return _power(_formula(first, 5), _formula(others[0], 0))
+    if name == "pseudo_inverse":
+        return _power(_formula(first, 5), Formula("<mo>+</mo>", "+"))
     if name == "sqrt":
         return Formula(f"<msqrt>{inner.mathml}</msqrt>", rf"\sqrt{{{inner.latex}}}")
-    norm = others[0].id if len(others) == 1 and isinstance(others[0], ast.Name) else None
-    below = "F" if name == "frobenius_norm" else "2" if name == "spectral_norm" else _SUBSCRIPT.get(norm or "", "")
+    below = "F" if name == "frobenius_norm" else "2" if name == "spectral_norm" else _of_norms(others)
     if name in _NORMS:
+        below = f"S_{{{below or '2'}}}" if name == "schatten_norm" else below
         fenced = Formula(f"<mrow><mo>‖</mo>{inner.mathml}<mo>‖</mo></mrow>", rf"\left\|{inner.latex}\right\|")
         return _indexed(fenced, below)
     if name == "absolute":
@@ -253,7 +261,7 @@ def _call(name: str, arguments: list[ast.expr], keywords: list[ast.keyword]) -> 
         f'<mi mathvariant="normal">{mathml or text}</mi>', latex or rf"\operatorname{{{text.replace(' ', '~')}}}"
     )
     shown = [inner]
-    if name in ("diameter", "pairwise_distances", "largest_row_norm") and norm:
+    if name in ("diameter", "pairwise_distances", "mean_pairwise_distance", "largest_row_norm") and len(others) == 1:
         head = _indexed(head, below)
     elif not (name in ("amax", "amin", "mean", "total") and len(others) == 1):  # an axis says nothing to a reader
         shown += [_formula(argument, 0) for argument in others]
@@ -268,8 +276,25 @@ def _call(name: str, arguments: list[ast.expr], keywords: list[ast.keyword]) -> 
     )
 
 
+def _of_norms(arguments: list[ast.expr]) -> str:
+    """The index of a norm, or of an operator norm from one to another: as far as they are constants."""
+    found = [_of_norm(argument) for argument in arguments]
+    if len(found) == 2 and found != ["", ""]:
+        return r" \to ".join(index or r"\cdot" for index in found)
+    return found[0] if len(found) == 1 else ""
+
+
+def _of_norm(node: ast.expr) -> str:
+    if isinstance(node, ast.Name):
+        return _SUBSCRIPT.get(node.id, "")
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Lp" and len(node.args) == 1:
+        return ast.unparse(node.args[0]).removeprefix("exact(").removesuffix(")").replace(", ", "/")
+    return ""
+
+
 def _indexed(base: Formula, below: str) -> Formula:
     if not below:
         return base
-    sign = "∞" if below == r"\infty" else below
+    sign = below.translate({ord(brace): None for brace in "{}_"})
+    sign = sign.replace(r"\infty", "∞").replace(r"\to", "→").replace(r"\cdot", "·")
     return Formula(f"<msub>{base.mathml}<mn>{sign}</mn></msub>", f"{base.latex}_{{{below}}}")

@@ -6,8 +6,21 @@ from html.parser import HTMLParser
 import pytest
 
 from resstream import claims
+from resstream.arithmetic import exact
 from resstream.claim import at_most, every
-from resstream.reference import diameter, dobrushin
+from resstream.reference import (
+    L1,
+    LINF,
+    Lp,
+    diameter,
+    dobrushin,
+    kl_divergence,
+    operator_norm,
+    pseudo_inverse,
+    row_norms,
+    schatten_norm,
+    trace,
+)
 from resstream.typeset import conclusion, prose
 
 
@@ -33,6 +46,23 @@ def test_a_conclusion_is_read_off_its_code():
     ]
     words = re.sub(r"<[^>]+>", " ", formulas[0].mathml).split()
     assert words == ["diam", "(", "A", "&#x2062;", "X", ")", "≤", "τ", "(", "A", ")", "·", "diam", "(", "X", ")"]
+
+
+def test_norms_and_functions_have_the_signs_of_their_field():
+    def stated(p, q, W, X):
+        return at_most(
+            kl_divergence(p, q) + trace(pseudo_inverse(W)),
+            operator_norm(W, LINF, L1) * row_norms(X, Lp(exact(3, 2))) + schatten_norm(W, L1) + diameter(X, Lp(3)),
+        )
+
+    (formula,) = conclusion(stated)
+    assert formula.latex == (
+        r"\operatorname{KL}\left(p, q\right) + \operatorname{tr}\left({W}^{+}\right) \le "
+        r"\left\|W\right\|_{\infty \to 1} \cdot \left\|X\right\|_{3/2} + \left\|W\right\|_{S_{1}} + "
+        r"\operatorname{diam}_{3}\left(X\right)"
+    )
+    assert "<mn>∞ → 1</mn>" in formula.mathml
+    assert "<mn>S1</mn>" in formula.mathml
 
 
 def test_several_relations_and_definitions():
