@@ -1,8 +1,110 @@
 """Theorems about the transformer residual stream, stated once, attacked, certified and explained.
 
-Where things are: `resstream.claim` (state a claim), `resstream.domains` (what it quantifies over),
-`resstream.reference` (the mathematics), `resstream.claims` (the library), `resstream.falsify` and `resstream.audit`
-(attack one), `resstream.induction` (the trained models).
+    import resstream as rs
+
+`rs.claim` states a claim over `rs.domains` with `rs.at_most` and the other relations and the mathematics of
+`rs.reference`; `rs.falsify`, `rs.audit` and `rs.check` attack one; `rs.library()` and `rs.lookup(id)` have those that
+are stated already. What is not in `resstream.__all__`, nor in that of a module named there, is private.
+
+>>> import resstream as rs
+>>> rs.lookup("contraction.diameter").headline[:43]
+'A row-stochastic matrix shrinks the diamete'
 """
 
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 __version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from resstream import arithmetic, domains, errors, reference, strategies
+    from resstream.arithmetic import Array, exact
+    from resstream.audit import audit
+    from resstream.claim import Claim, claim
+    from resstream.claims import library, lookup
+    from resstream.enclosures import Certified, assert_encloses, certified
+    from resstream.errors import ResstreamError
+    from resstream.falsify import Counterexample, Verdict, falsify
+    from resstream.falsify.check import check
+    from resstream.relations import Relation, at_least, at_most, equal, every, less_than, more_than
+
+_HOME = {
+    "Array": "arithmetic",
+    "Certified": "enclosures",
+    "Claim": "claim",
+    "Counterexample": "falsify",
+    "Relation": "relations",
+    "ResstreamError": "errors",
+    "Verdict": "falsify",
+    "arithmetic": "",
+    "assert_encloses": "enclosures",
+    "at_least": "relations",
+    "at_most": "relations",
+    "audit": "",
+    "certified": "enclosures",
+    "check": "falsify.check",
+    "claim": "",
+    "domains": "",
+    "equal": "relations",
+    "errors": "",
+    "every": "relations",
+    "exact": "arithmetic",
+    "falsify": "",
+    "less_than": "relations",
+    "library": "claims",
+    "lookup": "claims",
+    "more_than": "relations",
+    "reference": "",
+    "strategies": "",
+}
+"""The module that each public name is had from when it is first asked for; "" for what is a module itself.
+
+`claim`, `falsify` and `audit` are modules that are called as the function of the same name in them.
+"""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'resstream' has no attribute {name!r}")
+    home = _HOME[name]
+    value = getattr(import_module(f"resstream.{home}"), name) if home else import_module(f"resstream.{name}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOME})
+
+
+__all__ = [
+    "Array",
+    "Certified",
+    "Claim",
+    "Counterexample",
+    "Relation",
+    "ResstreamError",
+    "Verdict",
+    "__version__",
+    "arithmetic",
+    "assert_encloses",
+    "at_least",
+    "at_most",
+    "audit",
+    "certified",
+    "check",
+    "claim",
+    "domains",
+    "equal",
+    "errors",
+    "every",
+    "exact",
+    "falsify",
+    "less_than",
+    "library",
+    "lookup",
+    "more_than",
+    "reference",
+    "strategies",
+]

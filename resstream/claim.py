@@ -18,6 +18,7 @@ import numpy as np
 
 from resstream import cards
 from resstream.arithmetic import FLOAT64, Array, NumberSystem
+from resstream.callables import make_callable
 from resstream.domains import Domain, Options, Part, Sizes, require_domain
 from resstream.domains.current import Objects, evaluating, size
 from resstream.domains.sizes import Where, choices, inhabited
@@ -161,6 +162,8 @@ class Claim:
     """A relation between sizes, such as "n >= d + 1"; it says nothing of other sizes."""
     batched: bool | None = None
     """Whether it may be evaluated on a batch; None: to be found out. False: it is written for one instance."""
+    budget: int | None = None
+    """Evaluations of a search for a counterexample where the caller says nothing; None: as many as for any claim."""
     origin: Any = field(default=None, compare=False, repr=False)
     """What the claim can be built from again (a file, a modification); None where nothing but the object knows."""
     notes: tuple[str, ...] = field(default=(), init=False, compare=False, repr=False)
@@ -173,6 +176,8 @@ class Claim:
             raise ClaimError(f"claim {self.id}: expect is {self.expect!r}, expected 'holds' or 'fails'")
         if not re.fullmatch(r"[\w.+-]+", self.id):
             raise ClaimError(f"claim id {self.id!r}: expected letters, digits and . _ - + only")
+        if self.budget is not None and (type(self.budget) is not int or self.budget < 1):
+            raise ClaimError(f"claim {self.id}: budget is {self.budget!r:.40}, expected a whole number of at least 1")
         for function in (self.conclusion, *self.assuming):
             for name in _parameters(function):
                 if name not in self.over:
@@ -221,6 +226,22 @@ class Claim:
                 f"claim {self.id}: its domains take {entries:,} raw numbers at the largest sizes, expected at most "
                 f"{LARGEST_RAW:,}"
             )
+
+    @property
+    def __name__(self) -> str:
+        """The name of its function, by which pytest takes a claim for something that marks can be put on."""
+        return str(getattr(self.conclusion, "__name__", self.id))
+
+    def __call__(self, **objects: Any) -> Relation:
+        """The conclusion at given objects, each variable of it by name: the relation that the function returns.
+
+        Raises ClaimError for a variable too many or too few.
+        """
+        if set(objects) != set(self.over):
+            raise ClaimError(
+                f"claim {self.id}: called with {sorted(objects)}, expected its variables {list(self.over)}"
+            )
+        return self.conclude(objects)
 
     def __repr__(self) -> str:
         return f"<claim {self.id}, expected: {self.expect}: {self.headline}>"
@@ -457,6 +478,23 @@ class Claim:
         return [zlib.crc32(self.id.encode())]
 
 
+_refuse = Claim.__setattr__
+
+
+def _set(claim: Claim, name: str, value: Any) -> None:
+    """A claim does not change, but for the marks that pytest puts on it: they say how it is run, not what it states."""
+    if name == "pytestmark":
+        object.__setattr__(claim, name, value)
+    else:
+        _refuse(claim, name, value)
+
+
+Claim.__setattr__ = _set  # type: ignore[method-assign,assignment]
+
+STATED = "__resstream_claims__"
+"""The name in a module of the list of all claims that its functions were made into: also those no name leads to."""
+
+
 def _with_sides(
     claim: Claim, lhs: Callable[..., Any] | None, rhs: Callable[..., Any] | None
 ) -> Callable[..., Relation]:
@@ -520,16 +558,17 @@ def claim(
     where: str = "",
     expect: str = "holds",
     batched: bool | None = None,
+    budget: int | None = None,
 ) -> Callable[[Callable[..., Relation]], Claim]:
     """Decorator that makes a `Claim` of a function of the variables named in `over` that returns a relation.
 
     The function's docstring is the statement. Sizes without a range run over 1..6; where: a relation between them, such
-    as "n >= d + 1". batched=False: the function is
-    written for one instance, without leading axes (found out where nothing is said).
+    as "n >= d + 1". batched=False: the function is written for one instance, without leading axes (found out where
+    nothing is said). budget: evaluations of a search for a counterexample, where whoever searches says nothing.
     """
 
     def decorate(function: Callable[..., Relation]) -> Claim:
-        return Claim(
+        stated = Claim(
             id=id,
             over=dict(over),
             conclusion=function,
@@ -539,10 +578,16 @@ def claim(
             source=source,
             expect=expect,
             batched=batched,
+            budget=budget,
             statement=inspect.cleandoc(function.__doc__ or ""),
         )
+        getattr(function, "__globals__", {}).setdefault(STATED, []).append(stated)
+        return stated
 
     return decorate
+
+
+make_callable(__name__)
 
 
 def _parameters(function: Callable[..., Any]) -> tuple[str, ...]:

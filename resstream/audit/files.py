@@ -1,15 +1,11 @@
-"""Files of claims: which claims a target names, and the template of a new file."""
+"""New files of claims: the template of a file, and of a pack that can be installed."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
 
-from resstream import claims
-from resstream.claim import Claim
 from resstream.errors import ClaimError
-from resstream.falsify import load_claims
-from resstream.falsify.variants import find
 
 TEMPLATE = '''"""{title}: claims to be audited.
 
@@ -59,20 +55,76 @@ def contracts_twice(A, X):
 '''
 
 
-def targets(names: list[str]) -> list[Claim]:
-    """The claims that some names stand for: a Python file, FILE.py::ID, or ids and patterns of the library.
+_PACK = {
+    "pyproject.toml": """[build-system]
+requires = ["hatchling"]
+build-backend = "hatchling.build"
 
-    A Python file is executed. Raises ClaimError where a file cannot be imported, states no claim, or a name is unknown.
+[project]
+name = "{name}"
+version = "0.1.0"
+description = "Claims to be checked by resstream"
+requires-python = ">=3.11"
+dependencies = ["resstream"]
+
+[dependency-groups]
+test = ["pytest>=8.2"]
+
+# Every claim of the module has an id that begins with "{name}.".
+[project.entry-points."resstream.claims"]
+{name} = "{name}.claims"
+
+[tool.hatch.build.targets.wheel]
+packages = ["{name}"]
+
+[tool.pytest.ini_options]
+testpaths = ["tests"]
+""",
+    "README.md": """# {name}
+
+A claim pack for resstream. Installed beside it, its claims are seen by every command:
+
+    pip install -e . && resstream check {name} && pytest
+""",
+    "{name}/__init__.py": "",
+    "tests/test_{name}.py": '''"""Every claim of the pack is a test of its own; these see that the pack is found."""
+
+import resstream as rs
+from resstream.claims import claims_of
+
+from {name} import claims
+from {name}.claims import *  # noqa: F403 - each claim is collected here
+
+
+def test_the_installed_pack_offers_its_claims():
+    stated = claims_of(claims)
+    assert stated
+    assert all(rs.lookup(claim.id) is claim for claim in stated)
+''',
+}
+
+
+def new_pack(name: str) -> Path:
+    """Write a package of claims into a directory `NAME`, and give its path; a directory that is there is left alone.
+
+    Raises ClaimError for a name that is no Python name, and where the directory exists.
     """
-    found: list[Claim] = []
-    for name in names:
-        if name.endswith(".py"):
-            found += load_claims(name).values()
-        elif "::" in name:
-            found.append(find(name))
-        else:
-            found += claims.matching([name])
-    return found
+    root = Path(name)
+    if not re.fullmatch(r"[A-Za-z_]\w*", root.name):
+        raise ClaimError(f"name {name!r}: expected letters, digits and _ only, as of a Python module")
+    if root.exists():
+        raise ClaimError(f"{root} exists, and is left as it is: give another name")
+    files = {**_PACK, "{name}/claims.py": TEMPLATE}
+    title = root.name.replace("_", " ").capitalize()
+    try:
+        for path, text in files.items():
+            place = root / path.format(name=root.name)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            file = Path(root.name) / "claims.py"
+            place.write_text(text.format(name=root.name, title=title, file=file), encoding="utf-8")
+    except OSError as failure:
+        raise ClaimError(f"{root} cannot be written: {failure.strerror}") from failure
+    return root
 
 
 def new_file(name: str) -> Path:

@@ -1,4 +1,4 @@
-"""Every theorem of the library, stated once: one module a family, found here by id."""
+"""Every theorem of the library, stated once: one module a family, found here by id, beside those of claim packs."""
 
 from __future__ import annotations
 
@@ -11,14 +11,48 @@ from functools import cache
 from types import ModuleType
 
 from resstream import cards
-from resstream.claim import Claim
+from resstream.claim import STATED, Claim
+from resstream.claims import packs
 from resstream.claims.kernel import KERNEL_CHECKED
 from resstream.errors import ClaimError
 
 
 def claims_of(module: ModuleType) -> list[Claim]:
-    """The claims at the top level of a module, in the order in which they stand there."""
-    return [value for value in vars(module).values() if isinstance(value, Claim)]
+    """The claims that a module holds, each once, in the order in which they stand there.
+
+    By a name, in a list, tuple, set or dictionary, in a class that it states, or under a name that is another's by now.
+    """
+    return [*_named(module).values(), *unnamed(module)]
+
+
+def _named(module: ModuleType) -> dict[int, Claim]:
+    found: dict[int, Claim] = {}
+    for name, value in vars(module).items():
+        if name != STATED:
+            found |= {id(claim): claim for claim in _held(value, module.__name__)}
+    return found
+
+
+def _held(value: object, module: str) -> list[Claim]:
+    if isinstance(value, Claim):
+        return [value]
+    if isinstance(value, type):
+        inside = vars(value).values() if value.__module__ == module else ()
+    elif type(value) in (list, tuple, set, frozenset):
+        inside = value  # type: ignore[assignment]
+    else:
+        inside = value.values() if type(value) is dict else ()
+    return [claim for claim in inside if isinstance(claim, Claim)]
+
+
+def unnamed(module: ModuleType) -> list[Claim]:
+    """The claims that a module states at its top or in its classes, and that no name leads to any more."""
+    named = _named(module)
+    return [
+        claim
+        for claim in vars(module).get(STATED, ())
+        if id(claim) not in named and "<locals>" not in getattr(claim.conclusion, "__qualname__", "<locals>")
+    ]
 
 
 class Library(dict[str, Claim]):
@@ -32,8 +66,8 @@ class Library(dict[str, Claim]):
 
 
 @cache
-def library() -> Mapping[str, Claim]:
-    """Every claim of the library by id, in a fixed order (modules by name, then as they stand in them)."""
+def own() -> Mapping[str, Claim]:
+    """Every claim that this package states by id, in a fixed order (modules by name, then as they stand in them)."""
     found = Library()
     for entry in sorted(pkgutil.iter_modules(__path__), key=lambda entry: entry.name):
         for claim in claims_of(importlib.import_module(f"{__name__}.{entry.name}")):
@@ -41,6 +75,32 @@ def library() -> Mapping[str, Claim]:
                 raise ClaimError(f"claim {claim.id}: stated twice, the second time in {entry.name}")
             found[claim.id] = claim
     return found
+
+
+@cache
+def _of_packs() -> Mapping[str, tuple[Claim, packs.Pack]]:
+    found: dict[str, tuple[Claim, packs.Pack]] = {}
+    for pack, module in packs.offered():
+        for claim in claims_of(module):
+            known = own().get(claim.id), *found.get(claim.id, ())[:1]
+            if any(claim is one for one in known):
+                continue  # imported
+            packs.require_namespaced(pack, claim)
+            if any(known):
+                raise ClaimError(f"pack {pack}: claim {claim.id}: stated twice")
+            found[claim.id] = claim, pack
+    return found
+
+
+@cache
+def library() -> Mapping[str, Claim]:
+    """Every claim of this package by id, then those of the packs that are installed (see `resstream.claims.packs`)."""
+    return Library({**own()} | {name: claim for name, (claim, _) in _of_packs().items()})
+
+
+def pack_of(identifier: str) -> packs.Pack | None:
+    """The pack that a claim of the library comes from; None for one of this package."""
+    return _of_packs()[identifier][1] if identifier in _of_packs() else None
 
 
 def lookup(identifier: str) -> Claim:
@@ -79,7 +139,7 @@ def as_markdown() -> str:
     """The claims of the library as a Markdown document, by level and family: what `CLAIMS.md` holds."""
     from resstream.claims.usage import exercises_reference
 
-    claims = library().values()
+    claims = own().values()
     arithmetic = {claim.id for claim in claims if not exercises_reference(claim)}
     lines = [
         "# Claims",

@@ -43,10 +43,11 @@ def audit(
     """
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-    from resstream.audit import STAGES, files
+    from resstream.audit import STAGES
     from resstream.audit.report import page
+    from resstream.falsify.variants import targets
 
-    chosen = files.targets(names)
+    chosen = targets(names)
     if html is not None:
         require_file("--html", html)
     found: dict[str, Found] = {}
@@ -136,10 +137,17 @@ def _nothing(claim: Claim, failure: str) -> Found:
     return Found(0, text, f"## {claim.id}\n\n**error**: {failure}\n", data, f"<h2>{escape(text)}</h2>", False)
 
 
-def new(name: Annotated[str, typer.Argument(metavar="NAME", help="Of the file: NAME.py is written.")]) -> None:
-    """Write a commented template of a claim file that runs as it is."""
+def new(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Of the file: NAME.py is written.")],
+    pack: Annotated[bool, typer.Option("--pack", help="Write a package NAME of claims that can be installed.")] = False,
+) -> None:
+    """Write a commented template of a claim file that runs as it is, or of a package of such."""
     from resstream.audit import files
 
+    if pack:
+        root = files.new_pack(name)
+        console.print(f"wrote {root}; next: pip install -e {root}", highlight=False, soft_wrap=True)
+        return
     path = files.new_file(name)
     console.print(f"wrote {path}; next: resstream audit {path}", highlight=False, soft_wrap=True)
 

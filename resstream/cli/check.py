@@ -21,18 +21,18 @@ def check(
     workers: Annotated[int | None, typer.Option(min=1, max=256, help="Processes; as many as cores by default.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Search for a counterexample to every claim, and judge what is found exactly.
+    """Search for a counterexample to every claim, and judge what is found exactly; a file is executed.
 
     Exit status: 0 when every claim does what it is expected to, 1 otherwise, 2 on bad usage.
     """
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-    from resstream import claims
     from resstream.falsify import check as checking
     from resstream.falsify.profiles import profile as profile_named
+    from resstream.falsify.variants import targets
 
     profile_named(profile)
-    chosen = [claim.id for claim in claims.matching(patterns or [])]
+    chosen = targets(patterns or [])
     rows: list[Row] = []
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     interrupted = False

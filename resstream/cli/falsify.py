@@ -47,7 +47,7 @@ def falsify(
     probe_sizes: Annotated[
         bool, typer.Option("--probe-sizes", help="Then try sizes of 8 to 64, a little each.")
     ] = False,
-    budget: Annotated[int, Budget] = 200_000,
+    budget: Annotated[int | None, Budget] = None,
     seconds: Annotated[float | None, seconds_option("A limit in time.")] = None,
     seed: Annotated[int, Seed] = 0,
     workers: Annotated[int, Workers] = 1,
@@ -82,7 +82,7 @@ def falsify(
     )
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
     with Progress(*columns, console=notes, transient=True, disable=not notes.is_terminal) as progress:
-        task = progress.add_task("searching", total=budget)
+        task = progress.add_task("searching", total=budget or claim.budget or run.BUDGET)
         verdict = run.falsify(
             claim,
             budget,

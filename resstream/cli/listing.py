@@ -19,17 +19,18 @@ def list_claims(
     as_json: Json = False,
     markdown: Annotated[bool, typer.Option("--markdown", help="Print all claims as Markdown (CLAIMS.md).")] = False,
 ) -> None:
-    """List the claims of the library."""
+    """List the claims of the library, of packs, or of files, which are executed."""
     from rich.table import Table
 
     from resstream import claims
+    from resstream.falsify.variants import targets
 
     if markdown:
         if patterns or as_json:
             raise ResstreamError("--markdown: prints all claims as one table, expected neither names nor --json")
         sys.stdout.write(claims.as_markdown())
         return
-    chosen = claims.matching(patterns or [])
+    chosen = targets(patterns or [])
     if as_json:
         print_json([_described(claim) for claim in chosen])
         return
@@ -41,19 +42,24 @@ def list_claims(
     console.print(table)
 
 
-def show(identifier: Annotated[str, typer.Argument(metavar="ID", help="A claim id.")], as_json: Json = False) -> None:
+def show(
+    identifier: Annotated[str, typer.Argument(metavar="ID", help="A claim id, or FILE.py::ID.")], as_json: Json = False
+) -> None:
     """Show one claim: its statement, source, domains and code."""
     from rich.syntax import Syntax
 
-    from resstream import claims
+    from resstream.falsify.variants import find, origin_of
 
-    claim = claims.lookup(identifier)
+    claim = find(identifier)
     if as_json:
         print_json(_described(claim))
         return
     console.print(f"{claim.id}  (expected: {claim.expect})", style="bold", highlight=False)
     console.print(claim.statement + "\n", markup=False, highlight=False)
     console.print(f"Source: {claim.source}", markup=False, highlight=False)
+    origin = origin_of(claim)
+    if origin and origin.distribution:
+        console.print(f"Pack: {origin.distribution} {origin.version}", markup=False, highlight=False)
     ranges = claim.size_ranges()
     for name, domain in claim.over.items():
         console.print(f"  {name} in {domain}", markup=False, highlight=False)

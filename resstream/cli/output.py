@@ -34,7 +34,11 @@ def seconds_option(text: str) -> Any:
 
 
 Workers = typer.Option(min=1, max=256, help="Processes; the result is the same for any number.")
-Budget = typer.Option(min=1, max=10**12, help="Evaluations of the search for a counterexample.")
+Budget = typer.Option(
+    min=1,
+    max=10**12,
+    help="Evaluations of the search for a counterexample; where falsify is given none, the claim's own, or 200,000.",
+)
 Seed = typer.Option(min=0, max=2**64, help="Seed of every random stream.")
 
 FORM = "text, or another form: json, latex, html, python, pytest, numpy, sympy, check, rocq, lean."
@@ -44,7 +48,9 @@ FORM = "text, or another form: json, latex, html, python, pytest, numpy, sympy, 
 Json = Annotated[bool, typer.Option("--json", help="Print the whole result as JSON.")]
 Patterns = Annotated[
     list[str] | None,
-    typer.Argument(help="Claim ids, groups (contraction) or patterns (layernorm.*); all claims where none is given."),
+    typer.Argument(
+        help="Claim ids, groups (contraction), patterns (layernorm.*), FILE.py, FILE.py::ID; all claims by default."
+    ),
 ]
 
 

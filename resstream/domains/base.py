@@ -89,6 +89,12 @@ class Domain(ABC):
 
     # -- what follows
 
+    def strategy(self, sizes: Mapping[str, Any] | None = None, **settings: Any) -> Any:
+        """Its members as a Hypothesis strategy: `resstream.strategies.members` of this domain, with its settings."""
+        from resstream.strategies import members  # a room above this one, which is asked when it is needed
+
+        return members(self, sizes, **settings)
+
     def own_piece(self, unknowns: Unknowns, sizes: Sizes, options: Options) -> Piece:
         """The piece, unless it is that of a base class whose raw arrays or objects are others: NotExpressible then."""
         line = type(self).__mro__

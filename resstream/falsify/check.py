@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from resstream import claims
+from resstream.claim import Claim
 from resstream.falsify.pool import Pool
 from resstream.falsify.profiles import profile
 from resstream.falsify.search import search
@@ -69,36 +70,44 @@ def row_of(verdict: Verdict) -> Row:
     )
 
 
-def check_one(identifier: str, profile_name: str, seed: int) -> Row:
-    """Search for a counterexample to one claim of the library."""
+def check_one(claim: Claim, profile_name: str, seed: int) -> Row:
+    """Search for a counterexample to one claim."""
     settings = profile(profile_name)
-    verdict = search(claims.lookup(identifier), settings.chunks(), seed, settings.floor)
+    verdict = search(claim, settings.chunks(), seed, settings.floor)
     if any(note.startswith("interrupted") for note in verdict.notes):
         raise KeyboardInterrupt  # which the search has caught: it ends the check, not one claim of it
     return row_of(verdict)
 
 
-def check(identifiers: Sequence[str], profile_name: str, seed: int, workers: int) -> Iterator[Row]:
-    """Check claims of the library, yielding rows in the given order as soon as each is ready.
+def check(
+    names: Sequence[str | Claim], profile_name: str = "default", seed: int = 0, workers: int = 1
+) -> Iterator[Row]:
+    """Check claims, those of the library by id, yielding rows in the given order as soon as each is ready.
 
-    The rows do not depend on the number of workers, but for their seconds.
+    The rows do not depend on the number of workers, but for their seconds. An unknown id or profile raises ClaimError
+    or ResstreamError.
+
+    >>> import resstream as rs
+    >>> [(row.id, row.verdict) for row in rs.check(["contraction.diameter"], "quick")]
+    [('contraction.diameter', 'survived')]
     """
+    chosen = [claims.lookup(name) if isinstance(name, str) else name for name in names]
     if workers <= 1:
-        for identifier in identifiers:
-            yield check_one(identifier, profile_name, seed)
+        for claim in chosen:
+            yield check_one(claim, profile_name, seed)
         return
-    tasks = Pool(lambda number: check_one(identifiers[number], profile_name, seed), workers)
+    tasks = Pool(lambda number: check_one(chosen[number], profile_name, seed), workers)
     done: dict[int, Row] = {}
     following = 0
-    for number, row in tasks.run(len(identifiers), lambda _: False):
+    for number, row in tasks.run(len(chosen), lambda _: False):
         done[number] = row
         while following in done:
             yield done[following]
             following += 1
-    for number in range(following, len(identifiers)):  # after a claim that ended its process twice
-        yield done.get(number) or _lost(identifiers[number])
+    for number in range(following, len(chosen)):  # after a claim that ended its process twice
+        yield done.get(number) or _lost(chosen[number])
 
 
-def _lost(identifier: str) -> Row:
+def _lost(claim: Claim) -> Row:
     message = "its process was ended twice, from outside or by a fault below Python"
-    return Row(identifier, claims.lookup(identifier).expect, "error", 0, 0, 0, 0, 0, None, 0.0, message)
+    return Row(claim.id, claim.expect, "error", 0, 0, 0, 0, 0, None, 0.0, message)

@@ -135,6 +135,8 @@ class Exhibit:
             "claim": origin.id if origin else self.claim.id,
             "file": origin.file if origin else None,
             "digest": origin.digest if origin else None,
+            "distribution": origin.distribution if origin else None,
+            "version": origin.version if origin else None,
             "named": origin is not None,
             "changes": origin.changes.given() if origin else {},
             "seed": self.seed,
@@ -233,17 +235,22 @@ class Counterexample(Exhibit):
             "print(certificate.judgement)\n"
         )
 
-    def pytest_file(self) -> str:
-        """A pytest file with one test: that this instance refutes the claim. ClaimError where it has no name."""
+    def pytest_file(self, directory: str | Path | None = None) -> str:
+        """A pytest file that shows this instance, with one test: that it refutes the claim.
+
+        directory: where it is to be; it finds the file that states the claim from there, wherever it is run from.
+        Raises ClaimError where the claim has no name.
+        """
         origin = origin_of(self.claim)
         if origin is None:
             raise ClaimError(f"claim {self.claim.id} was made of functions on the spot, so no file can name it")
-        imports, made = _claim_code(origin)
+        imports, made = _claim_code(origin, directory)
+        shown = str(self).replace("\\", "\\\\").replace('"""', "'''")
         name = re.sub(r"\W+", "_", self.claim.id)
         body = f"claim = {made}\n{self._raw_code()}\n"
         indented = "".join(f"    {line}\n" for line in body.splitlines())
         return (
-            f'"""A counterexample to {self.claim.id}, found by resstream (seed {self.seed})."""\n\n'
+            f'"""A counterexample, found by resstream.\n\n{shown}\n"""\n\n'
             f"{imports}from resstream.falsify.counterexample import instance\n"
             "from resstream.falsify.certify import Certificate, certify\n\n\n"
             f"def test_{name}_is_refuted():\n{indented}"
@@ -293,7 +300,7 @@ class Counterexample(Exhibit):
         path = directory / f"{name}.json"
         _write(path, json.dumps(self.json(), indent=2) + "\n")
         if origin_of(self.claim):
-            _write(directory / f"test_{re.sub(r'[^0-9A-Za-z]+', '_', name)}.py", self.pytest_file())
+            _write(directory / f"test_{re.sub(r'[^0-9A-Za-z]+', '_', name)}.py", self.pytest_file(directory))
         return path
 
 
@@ -538,13 +545,16 @@ def _python(values: Array) -> str:
     return written(values)
 
 
-def _claim_code(origin: Origin) -> tuple[str, str]:
-    """The imports and the expression that give the claim again."""
+def _claim_code(origin: Origin, directory: str | Path | None = None) -> tuple[str, str]:
+    """The imports and the expression that give the claim again; in a file of a directory, from where that file is."""
     if origin.file is None:
         imports, made = "from resstream import claims\n", f"claims.lookup({origin.id!r})"
         names = []
     else:
-        imports, made = "", f"load_claims({origin.file!r})[{origin.id!r}]"
+        imports, at = "", repr(origin.file)
+        if directory is not None:
+            imports, at = "from pathlib import Path\n\n", _from_file(Path(origin.file), Path(directory))
+        made = f"load_claims({at})[{origin.id!r}]"
         names = ["load_claims"]
     changes = origin.changes.given()
     if changes:
@@ -554,6 +564,14 @@ def _claim_code(origin: Origin) -> tuple[str, str]:
         imports += f"from resstream.falsify.variants import {', '.join(names)}\n"
     # Sorted as a linter would have them.
     return imports, made
+
+
+def _from_file(file: Path, directory: Path) -> str:
+    """An expression for the path of a file in a Python file of a directory."""
+    try:
+        return f"Path(__file__).parent / {Path(os.path.relpath(file.resolve(), directory.resolve())).as_posix()!r}"
+    except ValueError:  # on another drive
+        return repr(file.resolve().as_posix())
 
 
 __all__ = [

@@ -48,6 +48,7 @@ def claim_of(data: Any, claims_file: str | Path | None = None) -> Claim:
     if file is None:
         if claims_file is not None:
             raise ClaimError(f"claim {identifier} is one of the library: --claims {claims_file} has no part in it")
+        _require_pack(identifier, data.get("distribution"), data.get("version"))
         claim = claims.lookup(identifier)
     elif claims_file is None:
         raise ClaimError(f"claim {identifier} is stated in a file ({file}): name it with --claims, if you trust it")
@@ -61,6 +62,20 @@ def claim_of(data: Any, claims_file: str | Path | None = None) -> Claim:
             raise ClaimError(f"{claims_file} states no claim {identifier!r}, expected one of {', '.join(found)}")
         claim = found[identifier]
     return vary(claim, **_changes(data.get("changes", {})))
+
+
+def _require_pack(identifier: str, distribution: Any, version: Any) -> None:
+    """Refuse a claim of a pack that is not installed, or of another version: it may state something else there."""
+    if not all(value is None or isinstance(value, str) for value in (distribution, version)):
+        raise ClaimError(
+            "not a counterexample: expected the distribution of the claim and its version, as text or null"
+        )
+    pack = claims.pack_of(identifier)
+    there = (pack.distribution, pack.version) if pack else (None, None)
+    if there != (distribution, version):
+        found = f"{distribution} {version}" if distribution else "this package itself"
+        now = f"{pack} is installed" if pack else "no pack that is installed has it"
+        raise ClaimError(f"claim {identifier[:80]} was found false in {found[:80]}, and {now}")
 
 
 def _changes(given: Any) -> dict[str, Any]:

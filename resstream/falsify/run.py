@@ -39,7 +39,7 @@ Report = Callable[[str, Instance], None]
 
 def falsify(
     claim: Claim,
-    budget: int = BUDGET,
+    budget: int | None = None,
     seed: int = 0,
     workers: int = 1,
     engines: Sequence[str] = ENGINES,
@@ -51,12 +51,14 @@ def falsify(
 ) -> Verdict:
     """Try to refute a claim with a budget of evaluations; a refutation is certified, shrunk, and in `counterexample`.
 
-    The verdict and the counterexample depend on the claim, the budget, the seed and the engines, not on the workers.
+    budget: the claim's own, or 200,000, where nothing is said. The verdict and the counterexample depend on the claim,
+    the budget, the seed and the engines, not on the workers.
     seconds: a limit in time, kept even if the claim hangs. memory: a directory in which counterexamples are kept; those
     of earlier runs are tried first. save: a directory that the counterexample is written to as soon as it is judged.
     Whatever ended the run early is in the verdict's `notes`. Raises ClaimError for a badly stated claim.
     """
     start = time.monotonic()
+    budget = claim.budget or BUDGET if budget is None else budget
     store = None if memory is None else Memory(memory)
     chunks = budget_plan(claim, budget, engines)
     verdict = _recalled(claim, store, seed) if store else None

@@ -71,12 +71,15 @@ class Changes:
 class Origin:
     """Where a claim can be had again: its id, the file that states it (None: the library), and what was changed.
 
-    digest is the SHA-256 of the file's bytes, so that a counterexample is not judged against another text.
+    digest is the SHA-256 of the file's bytes, so that a counterexample is not judged against another text; so are the
+    distribution and its version of a claim that is had from a pack.
     """
 
     id: str
     file: str | None = None
     digest: str | None = None
+    distribution: str | None = None
+    version: str | None = None
     changes: Changes = field(default_factory=Changes)
 
 
@@ -84,7 +87,10 @@ def origin_of(claim: Claim) -> Origin | None:
     """Where a claim can be had again, or None where nothing but the object knows what it says."""
     if isinstance(claim.origin, Origin):
         return claim.origin
-    return Origin(claim.id) if claims.library().get(claim.id) is claim else None
+    if claims.library().get(claim.id) is not claim:
+        return None
+    pack = claims.pack_of(claim.id)
+    return Origin(claim.id, distribution=pack.distribution, version=pack.version) if pack else Origin(claim.id)
 
 
 def distinct_name(claim: Claim) -> str:
@@ -93,11 +99,16 @@ def distinct_name(claim: Claim) -> str:
     if origin and origin.changes:
         stated = json.dumps(origin.changes.given(), sort_keys=True)
     elif origin is None and claim.id.endswith("+modified"):
-        functions = [_stated(function) for function in (*claim.assuming, claim.conclusion)]
-        stated = repr([functions, {name: str(domain) for name, domain in claim.over.items()}, dict(claim.sizes)])
+        stated = statement(claim)
     else:
         return claim.id
     return f"{claim.id}-{hashlib.sha256(stated.encode()).hexdigest()[:8]}"
+
+
+def statement(claim: Claim) -> str:
+    """What a claim states, wherever and in which process it was made: two of one id and one statement are one claim."""
+    functions = [_stated(function) for function in (*claim.assuming, claim.conclusion)]
+    return repr([functions, {name: str(domain) for name, domain in claim.over.items()}, dict(claim.sizes)])
 
 
 def _stated(value: Any) -> Any:
@@ -106,6 +117,8 @@ def _stated(value: Any) -> Any:
         return value.co_code.hex(), value.co_names, [_stated(constant) for constant in value.co_consts]
     if isinstance(value, frozenset):
         return sorted(map(repr, value))
+    if isinstance(value, Claim):
+        return value.id, statement(value)
     code = getattr(inspect.unwrap(value) if callable(value) else value, "__code__", None)
     if code is None:
         return getattr(value, "__name__", None) or repr(value)
@@ -331,7 +344,7 @@ def with_origin(claim: Claim, path: Path) -> Claim:
 
 
 def load_claims(path: str | Path) -> dict[str, Claim]:
-    """The claims at the top level of a Python file, by id. The file is executed: give only what you trust.
+    """The claims that a Python file states, by id. The file is executed: give only what you trust.
 
     It may import its siblings. Raises ClaimError where there is no such file, it cannot be imported, states no claim,
     or states two of one id.
@@ -353,8 +366,7 @@ def load_claims(path: str | Path) -> dict[str, Claim]:
 def own_claims(module: ModuleType) -> list[Claim]:
     """The claims that a module states, each once: what it imports from the library stays the library's."""
     library = claims.library()
-    stated = {id(claim): claim for claim in claims.claims_of(module) if library.get(claim.id) is not claim}
-    return list(stated.values())
+    return [claim for claim in claims.claims_of(module) if library.get(claim.id) is not claim]
 
 
 def _module(path: Path) -> ModuleType:
@@ -401,3 +413,20 @@ def find(identifier: str) -> Claim:
     if wanted not in found:
         raise ClaimError(f"{file} states no claim {wanted!r}, expected {file}::ID with one of {', '.join(found)}")
     return found[wanted]
+
+
+def targets(names: Sequence[str]) -> list[Claim]:
+    """The claims that some names stand for: a Python file, FILE.py::ID, or ids and patterns of the library.
+
+    No names mean the whole library. A Python file is executed. Raises ClaimError where a file cannot be imported,
+    states no claim, or a name is unknown.
+    """
+    found: list[Claim] = []
+    for name in names:
+        if name.endswith(".py"):
+            found += load_claims(name).values()
+        elif "::" in name:
+            found.append(find(name))
+        else:
+            found += claims.matching([name])
+    return found if names else claims.matching([])

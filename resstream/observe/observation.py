@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from resstream import claims as library
-from resstream.audit.files import targets
 from resstream.claim import Claim
 from resstream.errors import ResstreamError
 from resstream.falsify.pool import Pool
+from resstream.falsify.variants import targets
 from resstream.observe import certificates, collapse, sources
 from resstream.observe.bind import Binding, NotApplicable, Site, bind
 from resstream.observe.heads import HeadRow, head_rows

@@ -22,6 +22,7 @@ from resstream.errors import ClaimError
 from resstream.falsify import falsify
 from resstream.falsify.counterexample import from_json
 from resstream.falsify.search import search
+from resstream.falsify.variants import targets
 from resstream.reference import diameter, dobrushin
 
 BUDGET = 4096
@@ -326,7 +327,7 @@ BAD = {
 
 
 def audit_file(path):
-    for statement in files.targets([str(path)]):
+    for statement in targets([str(path)]):
         audit(statement)
 
 
@@ -362,9 +363,9 @@ def test_the_help_says_that_a_file_is_executed():
 
 def test_an_id_of_a_file_and_a_group_of_the_library_can_be_named(tmp_path):
     path = files.new_file(str(tmp_path / "mine"))
-    (one,) = files.targets([f"{path}::mine.contracts"])
+    (one,) = targets([f"{path}::mine.contracts"])
     assert one.id == "mine.contracts"
-    assert len(files.targets(["contraction", str(path)])) > 3
+    assert len(targets(["contraction", str(path)])) > 3
 
 
 def test_a_claim_made_in_a_notebook_can_be_audited():

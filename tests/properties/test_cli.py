@@ -88,10 +88,10 @@ def test_a_check_that_is_interrupted_for_real_ends_soon_and_prints_what_it_found
 
 
 def test_a_claim_that_kills_its_process_is_an_error_and_the_others_are_checked(monkeypatch):
-    def check_one(identifier, *_):
-        if identifier == "dobrushin.range":
+    def check_one(claim, *_):
+        if claim.id == "dobrushin.range":
             os.kill(os.getpid(), signal.SIGKILL)
-        return checking.Row(identifier, "holds", "survived", 1, 0, 0, 0, 0, 0.0, 0.0)
+        return checking.Row(claim.id, "holds", "survived", 1, 0, 0, 0, 0, 0.0, 0.0)
 
     monkeypatch.setattr(checking, "check_one", check_one)
     names = ["dobrushin.two_forms", "dobrushin.range", "dobrushin.convex"]
@@ -102,8 +102,8 @@ def test_a_claim_that_kills_its_process_is_an_error_and_the_others_are_checked(m
 
 
 def test_an_interrupted_check_keeps_what_was_found_and_says_what_is_missing(monkeypatch):
-    def interrupted(identifiers, *_):
-        yield checking.Row(identifiers[0], "holds", "survived", 1, 0, 0, 0, 0, 0.0, 0.0)
+    def interrupted(chosen, *_):
+        yield checking.Row(chosen[0].id, "holds", "survived", 1, 0, 0, 0, 0, 0.0, 0.0)
         raise KeyboardInterrupt
 
     monkeypatch.setattr(checking, "check", interrupted)
