@@ -2,9 +2,9 @@
 
     @given(A=strategies.row_stochastic(n=range(1, 7)), X=strategies.matrix(n=4, d=3, dtype="float32"))
 
-There is a function for every domain, named as it is in lower case: `RowStochastic` is `row_stochastic`. It takes what the
-domain takes, and sizes by any name, in the domain's order: a whole number, a range, or a strategy (1 to 6 where a size is
-not given). A member is drawn by its raw arrays, of small whole and dyadic numbers, and shrinks to the simplest there.
+There is a function for every domain, named as it is in lower case: `RowStochastic` is `row_stochastic`. It takes what
+the domain takes, and sizes by any name, in the domain's order: a whole number, a range, or a strategy (1 to 6 where a
+size is not given). A member is drawn by its raw arrays, of small whole and dyadic numbers, and shrinks to the simplest.
 """
 
 from __future__ import annotations
@@ -41,13 +41,14 @@ def members(
 
     sizes: by the domain's size names, as above. elements: a strategy for the raw entries, which are brought into the
     range that the domain has for them. dtype: of the arrays, a float dtype of NumPy by name or itself, or a strategy of
-    such; the member is computed in float64 and rounded to it. `Fraction`: the exact member, as object arrays. Raises DomainError for what is none of these and where the domain has no member; NotExact,
-    when it is drawn, for a member that is irrational and asked for exactly.
+    such; the member is computed in float64 and rounded to it. `Fraction`: the exact member, as object arrays. Raises
+    DomainError for what is none of these and where the domain has no member; NotExact, when it is drawn, for a member
+    that is irrational and asked for exactly.
 
     >>> from hypothesis import find
     >>> from resstream.domains import RowStochastic
     >>> find(members(RowStochastic("n"), {"n": 2}), lambda A: bool(A[0, 0] != A[1, 0])).tolist()
-    [[0.0, 1.0], [1.0, 0.0]]
+    [[0.5, 0.5], [0.0, 1.0]]
     """
     require_domain("members: domain", domain)
     names = sorted(domain.size_names())
@@ -157,7 +158,11 @@ def _function(name: str, maker: Callable[..., Domain]) -> Callable[..., st.Searc
         for one in size_names:
             if isinstance(given.get(one), range | st.SearchStrategy):
                 sizes[one], given[one] = given[one], one
-        return members(maker(**given), sizes, elements=elements, dtype=dtype)
+        try:
+            domain = maker(**given)
+        except TypeError as failure:
+            raise DomainError(f"{name}: {failure}") from None
+        return members(domain, sizes, elements=elements, dtype=dtype)
 
     strategy.__name__ = strategy.__qualname__ = name
     strategy.__doc__ = f"Members of `{getattr(maker, '__name__', name)}`: {(maker.__doc__ or '').strip()}"

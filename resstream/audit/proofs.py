@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from multiprocessing.connection import Connection
 
 from resstream.claim import Claim
 from resstream.falsify import pool
@@ -22,7 +21,7 @@ def prove(claim: Claim, seconds: float, keep: Callable[[Answer], None]) -> str:
     In a process of their own: neither Z3 nor exact algebra can be trusted to look at the clock.
     """
 
-    def work(pipe: Connection) -> None:
+    def work(pipe: pool.Pipe) -> None:
         try:
             goals.prove(claim, seconds, progress=pipe.send)
             pipe.send(None)
@@ -66,7 +65,7 @@ def never_met(claim: Claim, seconds: float) -> bool:
     """Whether it is proved that no instance meets the hypotheses, at any of the claim's sizes."""
     proved: list[bool] = []
 
-    def work(pipe: Connection) -> None:
+    def work(pipe: pool.Pipe) -> None:
         with suppress(Exception):  # Z3 is an extra, and what it cannot express is not proved
             pipe.send(bool(vacuous.no_instance(claim, seconds)))
 

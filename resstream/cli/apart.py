@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import os
-import resource
 import signal
 import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from multiprocessing.connection import Connection
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from resstream.errors import ResstreamError
+
+if TYPE_CHECKING:
+    from resstream.falsify.pool import Pipe
 
 T = TypeVar("T")
 
@@ -73,8 +74,12 @@ def apart(
         worker.kill()
 
 
-def _serve(pipe: Connection, work: Callable[[Callable[[Any], None]], Any], memory: int | None) -> None:
-    if memory is not None:
+def _serve(pipe: Pipe, work: Callable[[Callable[[Any], None]], Any], memory: int | None) -> None:
+    from resstream.falsify import pool
+
+    if memory is not None and pool.can_fork():  # elsewhere the limit would be one of this process
+        import resource
+
         with suppress(ValueError, OSError):  # the system's own limit is lower
             resource.setrlimit(resource.RLIMIT_AS, (memory, resource.getrlimit(resource.RLIMIT_AS)[1]))
     try:

@@ -1,26 +1,76 @@
 """Processes to work in, made by fork: claims hold functions, which no pickle carries over.
 
 A process may be killed or hang. The pool then says so, replaces it, and goes on; it loses no result it was sent.
+Where there is no fork (other systems, a Python without `_multiprocessing`) all is done here, task after task: results
+are the same, and limits in time are looked at between tasks alone.
 """
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import signal
 import time
 import warnings
+from collections import deque
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from multiprocessing.connection import Connection, wait
-from typing import Any, Generic, TypeVar
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any, Generic, Protocol, TypeVar
 
 from resstream.falsify.verdict import TIME_IS_UP
 from resstream.orphans import die_with
 
 T = TypeVar("T")
 
-_FORK = multiprocessing.get_context("fork")
+
+def can_fork() -> bool:
+    """Whether there are processes to work in; asked anew each time, and nothing of them is touched on import."""
+    try:
+        import multiprocessing.connection
+    except ImportError:
+        return False
+    return hasattr(os, "fork") and "fork" in multiprocessing.get_all_start_methods()
+
+
+class Pipe(Protocol):
+    """What the two ends of the work are connected by, as `multiprocessing.connection.Connection`."""
+
+    def send(self, value: Any, /) -> None: ...
+
+    def recv(self) -> Any: ...
+
+    def poll(self, timeout: float | None = 0, /) -> bool: ...
+
+    def close(self) -> None: ...
+
+
+@dataclass
+class _Here:
+    """A pipe to work that was done in this process, to its end, before anybody asked."""
+
+    sent: deque[Any] = field(default_factory=deque)
+    pid: int | None = None
+    exitcode: int | None = None
+
+    def send(self, value: Any, /) -> None:
+        self.sent.append(value)
+
+    def recv(self) -> Any:
+        if not self.sent:
+            raise EOFError
+        return self.sent.popleft()
+
+    def poll(self, timeout: float | None = 0, /) -> bool:
+        del timeout  # nothing comes any more
+        return True
+
+    def close(self) -> None:
+        self.sent.clear()
+
+    kill = close
+
+    def join(self, timeout: float | None = None) -> None:
+        """There is nothing to wait for."""
 
 
 @dataclass
@@ -28,7 +78,7 @@ class Worker:
     """A forked process, the pipe to it, and the number of the task it is at."""
 
     process: Any
-    pipe: Connection
+    pipe: Pipe
     task: int | None = None
     since: float = 0.0
 
@@ -39,12 +89,21 @@ class Worker:
         self.pipe.close()
 
 
-def fork(target: Callable[[Connection], None], *, interruptible: bool = False) -> Worker:
+def fork(target: Callable[[Pipe], None], *, interruptible: bool = False) -> Worker:
     """Start a process that runs `target` with its end of a pipe; Ctrl-C is left to the parent, whose end is its own.
 
-    interruptible: the process may have workers of its own, and the first SIGINT raises KeyboardInterrupt in it.
+    interruptible: the process may have workers of its own, and the first SIGINT raises KeyboardInterrupt in it. Where
+    there is no fork, `target` is run here; what it raises ends it, as it would end a process.
     """
-    ours, theirs = _FORK.Pipe()
+    if not can_fork():
+        here = _Here()
+        with suppress(Exception, SystemExit):
+            target(here)
+        return Worker(here, here)
+    import multiprocessing
+
+    context = multiprocessing.get_context("fork")
+    ours, theirs = context.Pipe()
 
     parent = os.getpid()
 
@@ -54,7 +113,7 @@ def fork(target: Callable[[Connection], None], *, interruptible: bool = False) -
         ours.close()
         target(theirs)
 
-    process = _FORK.Process(target=run, daemon=not interruptible)
+    process = context.Process(target=run, daemon=not interruptible)
     with warnings.catch_warnings():
         # Python warns of forking beside threads; the child only computes, and takes no lock of theirs.
         warnings.simplefilter("ignore", DeprecationWarning)
@@ -80,6 +139,11 @@ class Pool(Generic[T]):
 
     def run(self, count: int, is_last: Callable[[T], bool]) -> Iterator[tuple[int, T]]:
         """Yield (number, result) as they come. After a result that is the last, only lower numbers are still run."""
+        if not can_fork():
+            yield from self._here(count, is_last)
+            return
+        from multiprocessing.connection import wait
+
         waiting = list(range(count))[::-1]
         tried: dict[int, int] = {}
         staff: list[Worker] = []
@@ -93,7 +157,8 @@ class Pool(Generic[T]):
                 if not busy:
                     return
                 left = None if self.deadline is None else self.deadline - time.monotonic()
-                ready = wait([worker.pipe for worker in busy], left if left is None else max(left, 0))
+                pipes: Any = [worker.pipe for worker in busy]
+                ready = wait(pipes, left if left is None else max(left, 0))
                 if not ready:
                     self.notes += [TIME_IS_UP, *self._hanging(busy)]
                     return
@@ -117,6 +182,16 @@ class Pool(Generic[T]):
         finally:
             for worker in staff:
                 worker.kill()
+
+    def _here(self, count: int, is_last: Callable[[T], bool]) -> Iterator[tuple[int, T]]:
+        for number in range(count):
+            if self.deadline is not None and time.monotonic() >= self.deadline:
+                self.notes.append(TIME_IS_UP)
+                return
+            outcome = self.function(number)
+            yield number, outcome
+            if is_last(outcome):
+                return
 
     def _hanging(self, busy: list[Worker]) -> Iterator[str]:
         """What is still at work far longer than others took: it may never end, so nothing is known of it."""
@@ -155,7 +230,7 @@ class Pool(Generic[T]):
                 continue
             waiting.pop()
 
-    def _serve(self, pipe: Connection) -> None:
+    def _serve(self, pipe: Pipe) -> None:
         while True:
             try:
                 number = pipe.recv()

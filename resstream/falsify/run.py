@@ -6,7 +6,6 @@ import dataclasses
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from multiprocessing.connection import Connection
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +18,7 @@ from resstream.falsify.certify import Certificate, certify
 from resstream.falsify.counterexample import Counterexample
 from resstream.falsify.judge import PRECISIONS
 from resstream.falsify.memory import Memory
+from resstream.falsify.observability import observe
 from resstream.falsify.search import ENGINES, Chunk, budget_plan, scores_of, search
 from resstream.falsify.shrink import Shrinker
 from resstream.falsify.verdict import ERROR, GAVE_UP, REFUTED, VACUOUS, Tally, Verdict, conclude
@@ -78,14 +78,16 @@ def falsify(
         if store and verdict.counterexample and not store.remember(claim, verdict.counterexample.raw):
             forgotten = f"not remembered: {memory} cannot be written"
             verdict = dataclasses.replace(verdict, notes=(*verdict.notes, forgotten))
-    return dataclasses.replace(verdict, seconds=time.monotonic() - start)
+    verdict = dataclasses.replace(verdict, seconds=time.monotonic() - start)
+    observe(verdict)
+    return verdict
 
 
 def _perhaps_vacuous(verdict: Verdict, seconds: float | None) -> Verdict:
     """The verdict, or that no instance meets the hypotheses, where that is proved; in a process that can be stopped."""
     limit = vacuous.SECONDS if seconds is None else min(seconds, vacuous.SECONDS)
 
-    def work(pipe: Connection) -> None:
+    def work(pipe: pool.Pipe) -> None:
         try:
             pipe.send(len(vacuous.no_instance(verdict.claim, limit)))
         except ModuleNotFoundError:  # Z3 is an extra
@@ -174,7 +176,7 @@ def _steps(claim: Claim, found: Instance, seconds: float | None, notes: list[str
             yield from dict(reports).items()
         return
 
-    def work(pipe: Connection) -> None:
+    def work(pipe: pool.Pipe) -> None:
         finish(claim, found, lambda kind, raw: pipe.send((kind, raw)))
         pipe.send(None)
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import re
 import shutil
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import asdict, dataclass
 from html import escape
 from pathlib import Path
@@ -115,6 +113,11 @@ def _prepared(root: Path) -> Path:
 
 
 def _made(identifiers: Sequence[str], audits: bool, seconds: float, seed: int, workers: int) -> Iterator[Made]:
+    try:
+        import multiprocessing
+        from concurrent.futures import ProcessPoolExecutor, as_completed
+    except ImportError:  # of `_multiprocessing`, which not every Python has
+        workers = 1
     if workers <= 1:
         yield from (made_of(identifier, audits, seconds, seed) for identifier in identifiers)
         return
