@@ -90,7 +90,8 @@ def assert_encloses(
         raise ShapeError(f"assert_encloses: result: shape {found.shape}, expected {allowed.shape}, that of the value")
     if not found.size:
         raise DomainError("assert_encloses: result: has no entries, so there is nothing to compare")
-    worst, where, truth = -1.0, (), None
+    worst, truth = -1.0, None
+    where: tuple[int, ...] = ()
     for precision in BITS:
         balls = value.balls(precision)
         worst, where = _worst(found, balls, allowed, precision)
