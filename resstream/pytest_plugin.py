@@ -275,7 +275,8 @@ def _require_one(collector: Any, claim: Claim, place: str) -> None:
 
 def _marks(obj: object) -> list[pytest.Mark]:
     marks: Any = getattr(obj, "pytestmark", [])
-    return [getattr(mark, "mark", mark) for mark in (marks if isinstance(marks, list) else [marks])]
+    listed: list[Any] = marks if isinstance(marks, list) else [marks]
+    return [one.mark if isinstance(one, pytest.MarkDecorator) else one for one in listed]
 
 
 def _parametrized(collector: Any, claim: Claim, marks: Sequence[pytest.Mark]) -> list[str]:

@@ -132,7 +132,7 @@ def test_a_search_leaves_records_where_they_are_asked_for():
     with observability.with_observability_callback(records.append):
         verdict = rs.falsify(claim, budget=150, engines=["hypothesis"])
     (info,) = [record for record in records if record.type == "info"]
-    assert (info.property, info.title) == (claim.id, f"{claim.id}: survived")
+    assert (info.property, info.title) == (claim.id, f"{claim.id}: {verdict.status}")
     assert info.content["evaluations"] == verdict.tally.evaluations
     drawn = [record for record in records if record.type == "test_case"]
     assert len(drawn) >= 100
