@@ -22,13 +22,28 @@ if TYPE_CHECKING:
     from resstream import arithmetic, domains, errors, reference, strategies
     from resstream.arithmetic import Array, exact
     from resstream.audit import audit
-    from resstream.claim import Claim, claim
+    from resstream.claim import Claim, claim, size
     from resstream.claims import library, lookup
     from resstream.enclosures import Certified, assert_encloses, certified
     from resstream.errors import ResstreamError
     from resstream.falsify import Counterexample, Verdict, falsify
     from resstream.falsify.check import check
-    from resstream.relations import Relation, at_least, at_most, equal, every, less_than, more_than
+    from resstream.relations import (
+        Relation,
+        at_least,
+        at_most,
+        differ,
+        either,
+        equal,
+        every,
+        iff,
+        implies,
+        in_some_entry,
+        less_than,
+        more_than,
+        negation,
+        within,
+    )
 
 _HOME = {
     "Array": "arithmetic",
@@ -46,18 +61,26 @@ _HOME = {
     "certified": "enclosures",
     "check": "falsify.check",
     "claim": "",
+    "differ": "relations",
     "domains": "",
+    "either": "relations",
     "equal": "relations",
     "errors": "",
     "every": "relations",
     "exact": "arithmetic",
     "falsify": "",
+    "iff": "relations",
+    "implies": "relations",
+    "in_some_entry": "relations",
     "less_than": "relations",
     "library": "claims",
     "lookup": "claims",
     "more_than": "relations",
+    "negation": "relations",
     "reference": "",
+    "size": "claim",
     "strategies": "",
+    "within": "relations",
 }
 """The module that each public name is had from when it is first asked for; "" for what is a module itself.
 
@@ -95,16 +118,24 @@ __all__ = [
     "certified",
     "check",
     "claim",
+    "differ",
     "domains",
+    "either",
     "equal",
     "errors",
     "every",
     "exact",
     "falsify",
+    "iff",
+    "implies",
+    "in_some_entry",
     "less_than",
     "library",
     "lookup",
     "more_than",
+    "negation",
     "reference",
+    "size",
     "strategies",
+    "within",
 ]

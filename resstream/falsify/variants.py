@@ -108,7 +108,7 @@ def distinct_name(claim: Claim) -> str:
 def statement(claim: Claim) -> str:
     """What a claim states, wherever and in which process it was made: two of one id and one statement are one claim."""
     functions = [_stated(function) for function in (*claim.assuming, claim.conclusion)]
-    return repr([functions, {name: str(domain) for name, domain in claim.over.items()}, dict(claim.sizes)])
+    return repr([functions, {name: str(domain) for name, domain in claim.over.items()}, dict(claim.sizes), claim.where])
 
 
 def _stated(value: Any) -> Any:
