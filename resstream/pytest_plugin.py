@@ -29,7 +29,7 @@ SHOWN = 30
 """Claims above which the summary has a line for those only that did not do what they say, but with -v."""
 
 _HERE = Path(__file__).parent
-_PARAMETERS = ("lhs", "rhs", "without", "expect", "budget", "seed")
+_PARAMETERS = ("lhs", "rhs", "conclusion", "where", "without", "expect", "budget", "seed")
 """What `parametrize` may vary of a claim, beside its sizes and the domains of its variables."""
 
 _CONSTRUCTORS = ("__init__", "__new__")
@@ -362,11 +362,11 @@ def _varied(claim: Claim, arguments: dict[str, Any]) -> Claim:
     from resstream.falsify.variants import vary
 
     given = {name: value for name, value in arguments.items() if value is not None}
-    sides = {name: given[name] for name in ("lhs", "rhs") if name in given}
+    stated = {name: given[name] for name in ("lhs", "rhs", "conclusion", "where") if name in given}
     dropped = given.get("without", ())
     varied = vary(
         claim,
-        **sides,
+        **stated,
         without=(dropped,) if isinstance(dropped, str) else tuple(dropped),
         over={name: str(given[name]) for name in claim.over if name in given},
         sizes={name: _size(given[name]) for name in claim.size_ranges() if name in given and name not in claim.over},
