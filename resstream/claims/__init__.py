@@ -105,6 +105,8 @@ def pack_of(identifier: str) -> packs.Pack | None:
 
 def lookup(identifier: str) -> Claim:
     """The claim of that id; an unknown id raises ClaimError with the nearest ones."""
+    if identifier in own():  # a pack may ask for it while it is imported itself
+        return own()[identifier]
     claims = library()
     if identifier in claims:
         return claims[identifier]

@@ -52,6 +52,8 @@ def offered() -> Iterator[tuple[Pack, ModuleType]]:
 def _modules(pack: Pack, entry: EntryPoint) -> Iterator[ModuleType]:
     try:
         module = importlib.import_module(entry.value)
+        if getattr(module.__spec__, "_initializing", False):
+            raise ClaimError("it asks for the claims of packs while it is imported itself")
         yield module
         for inner in sorted(pkgutil.iter_modules(getattr(module, "__path__", ())), key=lambda inner: inner.name):
             yield importlib.import_module(f"{module.__name__}.{inner.name}")

@@ -143,6 +143,21 @@ def test_a_pack_that_cannot_be_taken_is_named_and_not_passed_over(site, text, na
         library()
 
 
+def test_a_pack_may_look_up_the_library_while_it_is_imported_but_not_packs(site):
+    (site / "mine_pack.py").write_text(
+        ONE.format(id="mine.one") + "other = rs.lookup('contraction.diameter').replace(id='mine.other')\n"
+    )
+    install(site, "mine-pack", "mine_pack", "mine")
+    import mine_pack
+
+    assert claims.lookup("mine.other") is mine_pack.other
+    (site / "mine_late.py").write_text("import resstream as rs\nKNOWN = rs.library()\n" + ONE.format(id="late.one"))
+    install(site, "late-pack", "mine_late", "late")
+    forget()
+    with pytest.raises(ClaimError, match="asks for the claims of packs while it is imported itself"):
+        import mine_late  # noqa: F401
+
+
 def test_two_packs_may_not_offer_one_namespace(site):
     (site / "mine_a.py").write_text(ONE.format(id="mine.a"))
     (site / "mine_b.py").write_text(ONE.format(id="mine.b"))
