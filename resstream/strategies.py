@@ -23,8 +23,8 @@ from resstream.arithmetic import FLOAT64, RATIONAL, Array, to_fraction
 from resstream.claim import DEFAULT_RANGE
 from resstream.domains import Domain, Options, Parts, Sizes, require_domain
 from resstream.errors import DomainError
-from resstream.falsify.at import arrays_in, with_arrays
 from resstream.falsify.engines import part_values
+from resstream.falsify.objects import arrays_in, with_arrays
 from resstream.falsify.variants import domain_makers
 
 _SIZES = ("Size", "Size | None")

@@ -13,7 +13,7 @@ import resstream as rs
 from resstream import strategies
 from resstream.domains import Matrix, RowStochastic, Transformed
 from resstream.errors import ArithmeticLimit, DomainError, NotExact, ShapeError
-from resstream.falsify.at import arrays_in
+from resstream.falsify.objects import arrays_in
 from resstream.falsify.variants import domain_makers
 
 FEW = settings(max_examples=4, deadline=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
