@@ -19,7 +19,6 @@ from resstream.arithmetic import (
     Exact,
     NoValue,
     RationalEntry,
-    SymbolicEntry,
     absolute,
     amax,
     ones,
@@ -30,7 +29,6 @@ from resstream.arithmetic import (
     total,
     total_entry,
 )
-from resstream.arithmetic.solver import SolverEntry
 from resstream.arithmetic.terms import TermEntry
 from resstream.errors import ClaimError, DomainError, NotExact, NotExpressible, ShapeError, Undecided
 from resstream.reference.checks import (
@@ -238,7 +236,7 @@ def spectral_norm(W: Array) -> Array:
 
     Floats by their singular values; balls by an enclosure whose relative radius is about the working precision, also
     for multiple singular values; rationals where it is rational and the Gram matrix is diagonal, 2 x 2 or of rank one,
-    elsewhere NotExact. Derivatives are not provided: complex and series entries raise DomainError.
+    elsewhere NotExact. Other exact entries, and those with a slope, raise NotExpressible unless W is a row or column.
     """
     W = require_matrix("W", W)
     if W.dtype != object and W.dtype.kind != "c":
@@ -265,12 +263,14 @@ def _spectral_norm_of_one(W: Array) -> Any:
         if value is None:
             raise NotExpressible("the spectral norm of a matrix of rank 3 or more")
         return sqrt(value).item()
-    if isinstance(W.flat[0], (SolverEntry, SymbolicEntry, DualEntry)) and min(W.shape) == 1:
-        return frobenius_norm(W).item()
-    if isinstance(W.flat[0], (SolverEntry, SymbolicEntry)):
-        raise NotExpressible("spectral norm")
+    if W.dtype != object:
+        raise DomainError("W: the spectral norm takes real entries, and floats have no derivative of it here")
     if not all(isinstance(entry, BallEntry) for entry in W.flat):
-        raise DomainError("W: the spectral norm takes float, ball or rational entries, and has no derivative here")
+        if min(W.shape) == 1:
+            return frobenius_norm(W).item()
+        if any(isinstance(entry, DualEntry) for entry in W.flat):
+            raise NotExpressible("the derivative of the spectral norm")
+        raise NotExpressible("the spectral norm of other numbers than floats, rationals and enclosures")
     # The midpoints are taken for exact. The largest singular value moves by at most the Frobenius norm of a change.
     middle = np.asarray(np.frompyfunc(_middle, 1, 1)(W))
     radius = np.asarray(np.frompyfunc(_radius, 1, 1)(W))

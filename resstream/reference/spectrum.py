@@ -20,7 +20,6 @@ from resstream.arithmetic import (
     Entry,
     NoValue,
     RationalEntry,
-    SymbolicEntry,
     descending,
     eye,
     sqrt,
@@ -28,7 +27,6 @@ from resstream.arithmetic import (
     total_entry,
     zeros,
 )
-from resstream.arithmetic.solver import SolverEntry
 from resstream.errors import DomainError, NotExact, NotExpressible, Undecided
 from resstream.reference.checks import in_range, require_instance, require_matrix, require_square, require_whole
 from resstream.reference.norms import L2, Norm, frobenius_norm, row_norms, spectral_norm
@@ -198,7 +196,12 @@ def matrix_power(W: Array, exponent: int) -> Array:
 
 
 def _float(W: Array, function: Callable[[Array], Array]) -> Array:
-    """A function of float matrices that gives NaN where a matrix is not finite, in place of LAPACK's error."""
+    """A function of float matrices that gives NaN where a matrix is not finite, in place of LAPACK's error.
+
+    A complex step raises DomainError: what LAPACK makes of it is no derivative.
+    """
+    if W.dtype.kind == "c":
+        raise DomainError("W: a spectrum takes real entries, and floats have no derivative of it here")
     usable = np.isfinite(W).all(axis=(-2, -1), keepdims=True)
     return np.where(usable, function(np.where(usable, W, 0)), np.nan)
 
@@ -236,10 +239,10 @@ def _is_rational(W: Array) -> bool:
             entry.demand()
     if all(isinstance(entry, RationalEntry) for entry in W.flat):
         return True
-    if any(isinstance(entry, (SolverEntry, SymbolicEntry)) for entry in W.flat):
-        raise NotExpressible("a spectrum or rank of expressions")
+    if any(isinstance(entry, DualEntry) for entry in W.flat):
+        raise NotExpressible("the derivative of a spectrum or rank")
     if not all(isinstance(entry, BallEntry) for entry in W.flat):
-        raise DomainError("W: a spectrum takes float, ball or rational entries, and has no derivative here")
+        raise NotExpressible("a spectrum or rank of other numbers than floats, rationals and enclosures")
     return False
 
 
@@ -306,8 +309,10 @@ def _determinant_of_one(W: Array) -> Any:
 
 
 def _is_written(W: Array) -> bool:
-    """Whether there are entries that only operators can go on with: expressions, unknowns, entries with a slope."""
-    return any(isinstance(entry, (SolverEntry, SymbolicEntry, DualEntry)) for entry in W.flat)
+    """Whether there are entries that only operators can go on with: expressions, unknowns, entries with a slope, ..."""
+    return not any(isinstance(entry, NoValue) for entry in W.flat) and any(
+        not isinstance(entry, (BallEntry, RationalEntry)) for entry in W.flat
+    )
 
 
 def _expanded(W: Array) -> Any:

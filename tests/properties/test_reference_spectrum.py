@@ -9,7 +9,7 @@ from flint import arb
 from resstream.arithmetic import FLOAT64, RATIONAL, Ball, derivative, exact, sqrt, to_float
 from resstream.arithmetic.obligations import ZERO, noting
 from resstream.arithmetic.terms import Terms
-from resstream.errors import DomainError, NotExact, ShapeError, Undecided, Undefined
+from resstream.errors import DomainError, NotExact, NotExpressible, ShapeError, Undecided, Undefined
 from resstream.reference import spectrum
 
 BALL = Ball(128)
@@ -211,8 +211,11 @@ def test_stacks_of_any_shape():
 def test_what_has_no_spectrum_says_why():
     with RATIONAL.working(), pytest.raises(Undefined, match="division by zero"):
         spectrum.determinant(RATIONAL.array([[1]]) / RATIONAL.array([[0]]))
-    with pytest.raises(DomainError, match="and has no derivative here"):
+    with pytest.raises(NotExpressible, match="the derivative of a spectrum or rank"):
         derivative(spectrum.eigenvalue_moduli, RATIONAL.array(JORDAN), RATIONAL.array(JORDAN))
+    for function in (spectrum.singular_values, spectrum.eigenvalue_moduli, spectrum.smallest_real_part, spectrum.rank):
+        with pytest.raises(DomainError, match="floats have no derivative of it here"):
+            derivative(function, JORDAN.astype(float), JORDAN.astype(float))
     assert derivative(spectrum.determinant, RATIONAL.array(JORDAN), RATIONAL.array(JORDAN)).item() == 24
     with BALL.working(), pytest.raises(Undecided, match=r"W: the ball at \[0, 0\] has no finite bounds"):
         spectrum.determinant(blurred(JORDAN, arb("inf")))

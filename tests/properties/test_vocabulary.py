@@ -14,11 +14,14 @@ from flint import arb
 
 from resstream import arithmetic as ar
 from resstream import reference as ref
-from resstream.arithmetic import FLOAT64, RATIONAL, SYMBOLIC, Ball, exact, jacobian
+from resstream.arithmetic import EXPONENTIAL, FLOAT64, RATIONAL, SYMBOLIC, Ball, exact, jacobian
 from resstream.arithmetic.obligations import noting
 from resstream.arithmetic.solver import Formula
 from resstream.arithmetic.terms import Terms
+from resstream.claim import Claim, Instance, equal
+from resstream.domains import Matrix
 from resstream.errors import ArithmeticLimit, NotExact, NotExpressible, ResstreamError, Undecided, Undefined
+from resstream.falsify.judge import read
 from resstream.reference import L1, L2, LINF, Lp
 
 DIGITS = 50
@@ -461,6 +464,36 @@ def test_enclosures_decide_or_say_that_they_do_not():
             ref.pseudo_inverse(third * system.array([[1, 2], [2, 4]]))
     with pytest.raises(Undefined, match="which of two equal entries is the largest"):
         assert ref.one_hot_argmax(RATIONAL.array([[1, 1]])).item(0) == 1
+
+
+def sevens(function):
+    return lambda X: equal(function(ref.softmax(X)), 7)
+
+
+def test_a_reading_without_words_for_a_function_never_says_that_there_is_no_value():
+    """What the spectrum of a softmax is no exact system says; that is a limit of theirs, and no fault of the claim."""
+    raw = Instance({}, {}, {"X": np.array([[1.0, 2.0], [0.5, 1.5]])})  # of rank one after softmax
+    compared = 0
+    for function in (
+        ref.rank,
+        ref.singular_values,
+        ref.spectral_norm,
+        ref.spectral_radius,
+        ref.condition_number,
+        lambda P: ref.operator_norm(P, LINF, L2),
+        lambda P: ref.schatten_norm(P, L1),
+        lambda P: ref.determinant(P + np.eye(2, dtype=int)),
+        lambda P: ref.pseudo_inverse(P + np.eye(2, dtype=int)),
+        lambda P: ref.hellinger(P, P),
+        lambda P: ref.kl_divergence(P, P),
+        lambda P: ref.row_norms(P, Lp(3)),
+    ):
+        claim = Claim("t.reading", {"X": Matrix(2, 2)}, sevens(function))
+        for system in (RATIONAL, EXPONENTIAL, Ball(128)):
+            outcome = read(claim, raw, system).outcome
+            assert outcome in ("violated", "undecided"), (function, system.name, outcome)
+            compared += 1
+    assert compared == 36
 
 
 # ---- pi and e ----------------------------------------------------------------
