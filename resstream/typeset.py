@@ -126,7 +126,7 @@ def _relations(node: ast.expr) -> list[Formula]:
 
 def _relation(node: ast.expr, fenced: bool) -> Formula:
     """A relation as one formula, in brackets where it is `fenced` and made of others."""
-    if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name)) or node.keywords:
+    if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name)):
         raise _Unreadable
     name, arguments = node.func.id, node.args
     if name in _RELATIONS and len(arguments) == 2:
@@ -142,6 +142,8 @@ def _relation(node: ast.expr, fenced: bool) -> Formula:
         parts = [_relation(argument, fenced=True) for argument in arguments]
         mathml = f"<mo>{sign}</mo>".join(part.mathml for part in parts)
         return _fenced(Formula(mathml, f" {latex} ".join(part.latex for part in parts)), fenced)
+    if name in _QUANTIFIED and len(arguments) == 2:
+        return _fenced(_quantified(name, *arguments), fenced)
     if name in ("negation", "in_some_entry") and len(arguments) == 1:
         inner = _relation(arguments[0], fenced=name == "negation")
         if name == "negation":
@@ -149,6 +151,23 @@ def _relation(node: ast.expr, fenced: bool) -> Formula:
         words = "in some entry"
         return _fenced(Formula(f"{inner.mathml}<mtext> {words}</mtext>", rf"{inner.latex} \text{{ {words}}}"), fenced)
     raise _Unreadable
+
+
+_QUANTIFIED = {"exists": ("∃", r"\exists"), "for_all": ("∀", r"\forall")}
+
+
+def _quantified(name: str, domain: ast.expr, statement: ast.expr) -> Formula:
+    """A relation for all, or for one, of the members of a domain."""
+    if not isinstance(statement, ast.Lambda) or len(statement.args.args) != 1:
+        raise _Unreadable
+    sign, latex = _QUANTIFIED[name]
+    variable = _name(statement.args.args[0].arg)
+    text = ast.unparse(domain).replace("'", "")
+    inner = _relation(statement.body, fenced=False)
+    return Formula(
+        f"<mo>{sign}</mo>{variable.mathml}<mo>∈</mo><mtext>{text}</mtext><mo>:</mo>{inner.mathml}",
+        rf"{latex} {variable.latex} \in \text{{{text}}}: {inner.latex}",
+    )
 
 
 def _definition(step: ast.stmt) -> Formula:

@@ -27,15 +27,15 @@ CASES = 24
 class Case:
     """One sequence of choices among finitely many things."""
 
-    def __init__(self, path: list[tuple[int, int]]) -> None:
-        self.path = path
+    def __init__(self, path: list[tuple[int, int]], limit: int = CASES) -> None:
+        self.path, self.limit = path, limit
         self.position = 0
 
     def among(self, values: Iterable[T]) -> T:
         """The value of this case; NotExpressible where there are too many, or none."""
-        found = list(islice(values, CASES + 1))
-        if not 0 < len(found) <= CASES:
-            raise NotExpressible(f"more than {CASES} pieces" if found else "a choice among nothing")
+        found = list(islice(values, self.limit + 1))
+        if not 0 < len(found) <= self.limit:
+            raise NotExpressible(f"more than {self.limit} pieces" if found else "a choice among nothing")
         if self.position == len(self.path):
             self.path.append((0, len(found)))
         chosen, _ = self.path[self.position]
@@ -51,7 +51,7 @@ def cases(limit: int = CASES) -> Iterator[Case]:
     """
     path: list[tuple[int, int]] = []
     for _ in range(limit):
-        case = Case(path)
+        case = Case(path, limit)
         yield case
         path = case.path[: case.position]
         while path and path[-1][0] + 1 == path[-1][1]:

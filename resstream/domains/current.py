@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from resstream.arithmetic import Exact, constant, one_entry
+from resstream.arithmetic import FLOAT64, Exact, constant, is_screening, leading, one_entry
+from resstream.arithmetic.rationals import exact_value
 from resstream.domains.base import Sizes
 from resstream.errors import ClaimError
 
@@ -44,13 +45,11 @@ def size(name: str) -> Any:
 
     ClaimError for a name that is no size of the claim, and outside of a claim's functions.
     """
-    current = _current.get()
-    if current is None:
-        raise ClaimError(f"size({name!r}): no instance is being evaluated; expected a call in a claim's own function")
-    sizes, objects = current
+    sizes = sizes_now(f"size({name!r})")
     if name not in sizes:
         raise ClaimError(f"size({name!r}): expected one of {', '.join(sorted(sizes)) or 'no size'}")
-    like = next(_arrays(list(objects.values())), None)
+    current = _current.get()
+    like = None if current is None else next(_arrays(list(current[1].values())), None)
     if like is None:  # there is no array: a literal meets any number system
         return Exact(Fraction(sizes[name]))
     number = constant(sizes[name], like)
@@ -69,4 +68,31 @@ def _arrays(value: Any) -> Iterator[Any]:
             yield from _arrays(vars(value).get(entry.name))
 
 
-__all__ = ["Objects", "evaluating", "size"]
+def sizes_now(what: str) -> Sizes:
+    """The sizes of the instance that is being evaluated; ClaimError where there is none."""
+    current = _current.get()
+    if current is None:
+        raise ClaimError(f"{what}: no instance is being evaluated; expected a call in a claim's own function")
+    return current[0]
+
+
+def read_now(value: Any) -> Any:
+    """An object of rational entries, read into the number system of the instance that is being evaluated."""
+    current = _current.get()
+    like = None if current is None else next(_arrays(list(current[1].values())), None)
+    if isinstance(value, (list, tuple)):
+        return type(value)(map(read_now, value))
+    if not isinstance(value, np.ndarray):
+        return value
+    if like is None:
+        return FLOAT64.array(value) if is_screening() else value
+    if like.dtype != object:
+        return FLOAT64.array(value)
+    first = leading(like)
+    out = np.empty(value.shape, dtype=object)
+    for index, entry in np.ndenumerate(value):
+        out[index] = constant(exact_value(entry), first)
+    return out
+
+
+__all__ = ["Objects", "evaluating", "read_now", "size", "sizes_now"]

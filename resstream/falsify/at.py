@@ -19,6 +19,7 @@ from resstream.arithmetic import Ball, BallEntry, to_float
 from resstream.claim import Claim, Instance
 from resstream.errors import ArithmeticLimit, ClaimError, DomainError
 from resstream.falsify.certify import Certificate, certify
+from resstream.falsify.counterexample import beside_text
 from resstream.falsify.judge import HOLDS, OUTSIDE, PRECISIONS, TIED, UNDECIDED, VIOLATED, Judgement
 from resstream.falsify.objects import ROUNDING, Radius, Taken, arrays_in, fitted, sizes_of, taken
 
@@ -110,6 +111,7 @@ class At:
         rows += [(f"hypothesis {one.name}", f"{one.status}: {one.shown}") for one in self.hypotheses]
         if self.judgement.kind:
             rows += [("left side", _number(self.lhs)), ("right side", _number(self.rhs))]
+            rows += [("because", beside_text(one)) for one in self.judgement.beside]
             rows += [("relation", f"left {self.judgement.kind} right"), ("relative margin", f"{self.margin:.4g}")]
         if self.tightness is not None:
             rows.append(("tightness", f"{self.tightness:.6g}"))

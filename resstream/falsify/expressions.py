@@ -52,6 +52,7 @@ _REFERENCE = (
     "determinant",
     "diameter",
     "dispersion",
+    "distance_to_constant",
     "dobrushin",
     "dobrushin_overlap",
     "eigenvalue_moduli",

@@ -71,6 +71,7 @@ from resstream.reference.mlp import (
     mlp,
     mlp_key_values,
 )
+from resstream.reference.nearest import distance_to_constant
 from resstream.reference.normalisation import (
     centre,
     layer_norm,
@@ -176,6 +177,7 @@ __all__ = [
     "diameter",
     "direct_logit_attribution",
     "dispersion",
+    "distance_to_constant",
     "dobrushin",
     "dobrushin_overlap",
     "eigenvalue_moduli",

@@ -31,6 +31,7 @@ from resstream.relations.comparisons import (
     more_than,
     within,
 )
+from resstream.relations.quantified import Exists, ExistsAmong, ForAll, exists, for_all
 from resstream.relations.several import (
     AnyOf,
     Every,
@@ -57,6 +58,9 @@ __all__ = [
     "Differ",
     "Equal",
     "Every",
+    "Exists",
+    "ExistsAmong",
+    "ForAll",
     "Guarded",
     "Less",
     "Margin",
@@ -68,6 +72,8 @@ __all__ = [
     "either",
     "equal",
     "every",
+    "exists",
+    "for_all",
     "iff",
     "implies",
     "in_some_entry",

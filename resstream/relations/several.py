@@ -24,7 +24,10 @@ from resstream.relations.base import (
     together,
     worst,
 )
-from resstream.relations.comparisons import Comparison, settled
+from resstream.relations.comparisons import Comparison, SomeEntry, settled
+
+SHOWN = 4
+"""Alternatives that are shown beside the one that fails least."""
 
 
 @dataclass(frozen=True)
@@ -78,8 +81,9 @@ class AnyOf(Relation):
         if decision.status != VIOLATED:
             return decision
         shown = next(one for one in decisions if one.lhs is decision.lhs and one.rhs is decision.rhs)
-        others = tuple(_beside("another alternative fails", one) for one in decisions if one is not shown)
-        return replace(decision, beside=(*decision.beside, *others))
+        others = [_beside("another alternative fails", one) for one in decisions if one is not shown]
+        more = [(f"and {len(others) - SHOWN} more fail", None, "", None)] if len(others) > SHOWN else []
+        return replace(decision, beside=(*decision.beside, *others[:SHOWN], *more))
 
     def negation(self) -> Relation:
         return Every(tuple(relation.negation() for relation in self.relations))
@@ -171,7 +175,7 @@ def is_guarded(relation: Relation) -> bool:
     """Whether a part of a relation may have no value where the relation has one."""
     if isinstance(relation, (Every, AnyOf)):
         return any(is_guarded(part) for part in relation.relations)
-    return isinstance(relation, Guarded)
+    return not isinstance(relation, (Comparison, SomeEntry))
 
 
 # ---- how claims write them --------------------------------------------------

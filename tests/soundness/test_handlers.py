@@ -30,6 +30,7 @@ HANDLED = {
     "prove/obligations.py::_by_solver": "without the solver an obligation stays unproved",
     "prove/obligations.py::_is_proved": "the obligation stays unproved",
     "prove/statement.py::instance": "a model without an instance refutes nothing",
+    "relations/quantified.py::_is_member": "a witness of which it is not certain that it is a member settles nothing",
     "prove/vacuous.py::_without_instance": "no case is proved empty",
 }
 

@@ -41,6 +41,8 @@ from resstream.claim import (
     either,
     equal,
     every,
+    exists,
+    for_all,
     iff,
     implies,
     in_some_entry,
@@ -978,3 +980,42 @@ def within_a_quarter_but_for_one_point(x):
     return either(
         within(square(x), x, exact("0.2499999999999999")), at_most(x, exact("0.4")), at_least(x, exact("0.6"))
     )
+
+
+# ---- there is, and for all ----------------------------------------------------------------------
+
+
+@trick("quantified", REFUTED, over=x, sizes=D)
+def some_order_is_the_descending_one(x):
+    """True, and false of every single order."""
+    return exists(Permutation("d"), lambda P: equal(x @ P, descending(x)))
+
+
+@trick("quantified", SURVIVED, PROVED, over=x, sizes=TWO)
+def some_signs_balance(x):
+    """False for nearly all x, and true for the simplest ones."""
+    return exists(Whole(0, 1, 1, "d"), lambda s: equal(total(x * (2 * s - 1)), 0))
+
+
+@trick("quantified", SURVIVED, PROVED, REFUTED, over=s)
+def a_root_that_is_no_witness(x):
+    """True (sqrt(x^2 + 2)), but the witness given is not one: nothing is known."""
+    return exists(Scalar(), lambda y: equal(square(y), square(x) + 2), witnesses=[x])
+
+
+@trick("quantified", SURVIVED, PROVED, REFUTED, over=s)
+def a_witness_outside_of_its_domain(x):
+    """False, as y = -1 - x^2 is below 0: what meets the relation is no member."""
+    return exists(Positive(), lambda y: equal(y, -1 - square(x)), witnesses=[-1 - square(x)])
+
+
+@trick("quantified", SURVIVED, PROVED, over=s)
+def that_there_is_none(x):
+    """False: y = x + 1."""
+    return negation(exists(Scalar(), lambda y: more_than(y, x), witnesses=[x - 1, x + 1]))
+
+
+@trick("quantified", SURVIVED, PROVED, over=x, sizes=TWO)
+def every_order_is_the_same(x):
+    """False unless all entries are equal."""
+    return for_all(Permutation("d"), lambda P: equal(x @ P, x))

@@ -1,0 +1,73 @@
+"""All members of a finite domain, in exact numbers: its pieces, where they leave nothing unknown."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from flint import fmpq
+
+from resstream.arithmetic import Array, RationalEntry
+from resstream.arithmetic.unknowns import Unknowns, cases
+from resstream.domains.base import Domain, Sizes
+from resstream.errors import DomainError, NotExpressible
+
+MOST = 1000
+"""Members of a domain that may be gone through."""
+
+
+class _Known(Unknowns):
+    """A maker of objects of which nothing is unknown: each value in turn. A real number raises NotExpressible."""
+
+    solves = True
+
+    def real(self, shape: tuple[int, ...]) -> Array:
+        raise NotExpressible("real numbers, of which there is no end")
+
+    def nonnegative(self, shape: tuple[int, ...]) -> Array:
+        return self.real(shape)
+
+    def positive(self, shape: tuple[int, ...]) -> Array:
+        return self.real(shape)
+
+    def whole(self, shape: tuple[int, ...], low: int, high: int) -> Array:
+        out = np.empty(shape, dtype=object)
+        for index in np.ndindex(shape):
+            out[index] = RationalEntry(fmpq(self.among(range(low, high + 1))))
+        return out
+
+    def one(self) -> Any:
+        return RationalEntry(fmpq(1))
+
+    def assume(self, entries: Array, kind: str) -> None:
+        raise NotExpressible(f"members that are known by conditions ({kind} 0)")
+
+
+def members(domain: Domain, sizes: Sizes) -> tuple[Any, ...]:
+    """Every member of a finite domain at these sizes, in rational entries, each at least once.
+
+    DomainError where the domain is not finite, does not say so, or has more than 1,000 members.
+    """
+    return _members(domain, tuple(sorted((name, sizes[name]) for name in domain.size_names() if name in sizes)))
+
+
+@lru_cache(maxsize=256)
+def _members(domain: Domain, sizes: tuple[tuple[str, int], ...]) -> tuple[Any, ...]:
+    found = []
+    try:
+        for options in _options(domain):
+            found += [domain.own_piece(_Known(case), dict(sizes), options).object for case in cases(MOST)]
+    except NotExpressible as limit:
+        raise DomainError(f"{domain}: expected a finite domain of at most {MOST:,} members: it has {limit}") from None
+    return tuple(found)
+
+
+def _options(domain: Domain) -> list[Mapping[str, str]]:
+    values = domain.options()
+    return [dict(zip(values, chosen, strict=True)) for chosen in itertools.product(*values.values())]
+
+
+__all__ = ["MOST", "members"]

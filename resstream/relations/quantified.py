@@ -1,0 +1,178 @@
+"""Relations over all members of a domain: for all in a finite set, and that there is one.
+
+What is finite is gone through, so that both answers are certain. Elsewhere that there is a member is certain only where
+a witness is; that there is none is never said: it stays undecided.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+from resstream.arithmetic import NumberSystem, is_screening, to_float
+from resstream.domains.base import Domain, require_domain
+from resstream.domains.current import read_now, sizes_now
+from resstream.domains.finite import members
+from resstream.errors import ArithmeticLimit, ClaimError, DomainError
+from resstream.relations.base import HOLDS, UNDECIDED, VIOLATED, Decision, Margin, Relation, together, worst
+from resstream.relations.comparisons import Comparison
+from resstream.relations.several import AnyOf, Every
+
+Statement = Callable[[Any], Relation]
+
+
+@dataclass(frozen=True)
+class ExistsAmong(AnyOf):
+    """That one of finitely many members meets a relation."""
+
+    members: tuple[Any, ...] = ()
+
+    @property
+    def wording(self) -> str:
+        return f"one of {len(self.relations)} has {self.relations[0].wording}"
+
+    def decide(self, system: NumberSystem) -> Decision:
+        decision = super().decide(system)
+        if decision.status == HOLDS:
+            for member, relation in zip(self.members, self.relations, strict=True):
+                found = relation.decide(system)
+                if found.status == HOLDS:
+                    return replace(decision, beside=((f"witness {_text(member)}", found.lhs, found.symbol, found.rhs),))
+        return decision
+
+
+@dataclass(frozen=True)
+class ForAll(Every):
+    """That each of finitely many members meets a relation."""
+
+    members: tuple[Any, ...] = ()
+
+    @property
+    def wording(self) -> str:
+        return f"each of {len(self.relations)} has {self.relations[0].wording}"
+
+    def decide(self, system: NumberSystem) -> Decision:
+        decisions = [relation.decide(system) for relation in self.relations]
+        decision = together(decisions, worst)
+        if decision.status != VIOLATED:
+            return decision
+        place = next(k for k, one in enumerate(decisions) if one.lhs is decision.lhs and one.rhs is decision.rhs)
+        return replace(decision, beside=((f"at {_text(self.members[place])}", None, "", None), *decision.beside))
+
+
+@dataclass(frozen=True)
+class Exists(Relation):
+    """That a member of a domain without an end meets a relation, of which some witnesses are known.
+
+    candidates: (witness, whether it certainly is a member, the relation of it). negated: that there is none.
+    """
+
+    candidates: tuple[tuple[Any, bool, Relation], ...]
+    negated: bool = False
+
+    def __iter__(self) -> Iterator[Comparison]:
+        for _, _, relation in self.candidates:
+            yield from relation
+
+    @property
+    def wording(self) -> str:
+        return f"there is {'none' if self.negated else 'one'} with {self.candidates[0][2].wording}"
+
+    def margin(self, count: int) -> Margin:
+        best = reduce(Margin.higher, (relation.margin(count) for _, _, relation in self.candidates))
+        return Margin(-best.slack, best.scale) if self.negated else best
+
+    def decide(self, system: NumberSystem) -> Decision:
+        decisions = [(witness, inside, relation.decide(system)) for witness, inside, relation in self.candidates]
+        sides = tuple(pair for _, _, found in decisions for pair in found.sides)
+        for witness, inside, found in decisions:
+            if inside and found.status == HOLDS:
+                beside = ((f"witness {_text(witness)}", found.lhs, found.symbol, found.rhs),)
+                return replace(found, status=VIOLATED if self.negated else HOLDS, sides=sides, beside=beside)
+        nearest = max((found for _, _, found in decisions), key=lambda found: found.margin)
+        outside = any(not inside and found.status == HOLDS for _, inside, found in decisions)
+        reason = "a witness is not certain to be a member" if outside else "no witness is certain"
+        reason += ", and that there is no other cannot be told"
+        unsure = any(found.unsure for _, _, found in decisions)
+        return replace(nearest, status=UNDECIDED, reason=reason, unsure=unsure, sides=sides, beside=())
+
+    def negation(self) -> Relation:
+        return replace(self, negated=not self.negated)
+
+
+def _text(value: Any) -> str:
+    """An object in a line."""
+    if isinstance(value, np.ndarray):
+        flat = " ".join(f"{to_float(entry):.6g}" for entry in value.flat)
+        return f"[{flat:.80}]"
+    return f"{value!s:.80}"
+
+
+# ---- how claims write them --------------------------------------------------
+
+
+def for_all(domain: Domain, relation: Statement) -> ForAll:
+    """That every member of a finite domain meets a relation, each of which is looked at, at the sizes of the instance.
+
+    DomainError for a domain that is not finite: what a claim states of all members of such it has among its variables.
+    """
+    found, relations = _of_members("for_all", domain, relation)
+    return ForAll(relations, found)
+
+
+def exists(domain: Domain, relation: Statement, witnesses: Sequence[Any] = ()) -> Relation:
+    """That some member of a domain meets a relation, at the sizes of the instance.
+
+    A finite domain is gone through. Any other needs witnesses, members computed from the claim's objects; where none of
+    them certainly meets the relation the answer is undecided, never "no". DomainError for another without witnesses.
+    """
+    if not witnesses:
+        found, relations = _of_members("exists", domain, relation)
+        return ExistsAmong(relations, found)
+    _require_domain("exists", domain)
+    sizes = sizes_now("exists")
+    candidates = tuple((one, _is_member(domain, one, sizes), _stated("exists", relation(one))) for one in witnesses)
+    return Exists(candidates)
+
+
+def _of_members(name: str, domain: Domain, relation: Statement) -> tuple[tuple[Any, ...], tuple[Relation, ...]]:
+    _require_domain(name, domain)
+    sizes = sizes_now(name)
+    try:
+        found = tuple(map(read_now, members(domain, sizes)))
+    except DomainError as failure:
+        mend = "; give witnesses=[...] for another" if name == "exists" else ""
+        raise ClaimError(f"{name}: {failure}{mend}") from None
+    return found, tuple(_stated(name, relation(member)) for member in found)
+
+
+def _require_domain(name: str, domain: Any) -> None:
+    try:
+        require_domain(f"{name}: domain", domain)
+    except DomainError as failure:  # of an object it would say that the claim has no value
+        raise ClaimError(str(failure)) from None
+
+
+def _stated(name: str, relation: Any) -> Relation:
+    if not isinstance(relation, Relation):
+        raise ClaimError(f"{name}: expected a function that gives a relation, got {type(relation).__name__}")
+    return relation
+
+
+def _is_member(domain: Domain, witness: Any, sizes: Any) -> bool:
+    """Whether a witness certainly is a member; of floats, which only screen, that is not asked."""
+    if is_screening():
+        return True
+    try:
+        return domain.contains(witness, sizes)
+    except NotImplementedError as unknown:
+        raise ClaimError(f"exists: {unknown}, so that no witness can be one of its members") from None
+    except (DomainError, ArithmeticLimit):  # enclosures that do not tell
+        return False
+
+
+__all__ = ["Exists", "ExistsAmong", "ForAll", "exists", "for_all"]

@@ -1,0 +1,274 @@
+"""There is, and for all in a finite set: certain where everything was gone through, and undecided elsewhere."""
+
+import itertools
+import random
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+
+from resstream.arithmetic import (
+    FLOAT64,
+    RATIONAL,
+    Ball,
+    absolute,
+    amax,
+    amin,
+    descending,
+    exact,
+    largest_entry,
+    total,
+    total_entry,
+)
+from resstream.claim import at_least, at_most, claim, equal, exists, for_all, negation
+from resstream.domains import (
+    Given,
+    Matrix,
+    NonNegative,
+    Norm,
+    Orthogonal,
+    Permutation,
+    RowStochastic,
+    Subset,
+    Vector,
+    Whole,
+)
+from resstream.domains.finite import members
+from resstream.errors import ClaimError, DomainError
+from resstream.falsify import falsify
+from resstream.falsify.formats.trace import trace
+from resstream.prove import goals
+from resstream.reference import L1, L2, LINF, Lp, distance_to_constant
+from resstream.relations import HOLDS, UNDECIDED, VIOLATED
+from resstream.typeset import conclusion
+
+N = {"n": range(1, 4)}
+
+
+# ---- finite domains ---------------------------------------------------------
+
+
+def written(value):
+    return tuple(str(entry) for entry in value.flat)
+
+
+@pytest.mark.parametrize(
+    ("domain", "sizes", "count"),
+    [
+        (Permutation("n"), {"n": 4}, 24),
+        (Permutation("n"), {"n": 5}, 120),
+        (Subset("n"), {"n": 5}, 32),
+        (Subset("n", 2), {"n": 5}, 10),
+        (Whole(-1, 1, "n", "n"), {"n": 2}, 81),
+        (Given(0, exact(1, 3), 1), {}, 3),
+    ],
+    ids=str,
+)
+def test_all_members_of_a_finite_domain(domain, sizes, count):
+    found = members(domain, sizes)
+    assert len({written(value) for value in found}) == len(found) == count
+    assert all(domain.contains(value, sizes) for value in found)
+
+
+@pytest.mark.parametrize(
+    "domain", [Matrix("n", 1), RowStochastic("n"), Orthogonal("n"), NonNegative("n", 1), Permutation(7), Whole(0, 2000)]
+)
+def test_what_is_not_finite_or_too_large(domain):
+    with pytest.raises(DomainError, match="expected a finite domain of at most 1,000 members"):
+        members(domain, {"n": 2})
+
+
+def ordered():
+    @claim("finite.sorted", over={"x": Vector("n")}, sizes=N)
+    def stated(x):
+        """Some order is the descending one."""
+        return exists(Permutation("n"), lambda P: equal(x @ P, descending(x)))
+
+    return stated
+
+
+def balanced():
+    @claim("finite.balanced", over={"x": Vector("n")}, sizes=N)
+    def stated(x):
+        """Some signs balance x: false."""
+        return exists(Whole(0, 1, 1, "n"), lambda s: equal(total(x * (2 * s - 1)), 0))
+
+    return stated
+
+
+def invariant():
+    @claim("finite.invariant", over={"x": Vector("n")}, sizes=N)
+    def stated(x):
+        """The sum is the same in every order."""
+        return for_all(Permutation("n"), lambda P: equal(total(x @ P), total(x)))
+
+    return stated
+
+
+def decreasing():
+    @claim("finite.decreasing", over={"x": Vector("n")}, sizes=N)
+    def stated(x):
+        """Every order is the descending one: false."""
+        return for_all(Permutation("n"), lambda P: equal(x @ P, descending(x)))
+
+    return stated
+
+
+def test_searches_of_finite_quantifiers():
+    assert falsify(ordered(), 3000).status == "survived"
+    assert falsify(invariant(), 3000).status == "survived"
+    for made, said in ((balanced(), "another alternative fails"), (decreasing(), "at [")):
+        found = falsify(made, 3000)
+        assert found.status == "refuted"
+        assert said in str(found.counterexample)
+        facts = trace(made, found.counterexample.raw).violation
+        assert facts
+        assert all(fact.holds() for fact in facts)
+
+
+def test_every_reading_says_what_going_through_them_says():
+    rng, seen = random.Random(0), {True: 0, False: 0}
+    for _ in range(60):
+        x = [rng.randrange(-2, 3) for _ in range(3)]
+        wanted = any(
+            sum(s * v for s, v in zip(signs, x, strict=True)) == 0 for signs in itertools.product((1, -1), repeat=3)
+        )
+        judged = balanced().at(x=x)
+        assert judged.outcome == ("holds" if wanted else "violated")
+        if wanted:
+            assert "witness [" in str(judged)
+        seen[wanted] += 1
+    assert min(seen.values()) > 10
+
+
+def test_proofs_of_finite_quantifiers():
+    assert all(answer.proved for answer in goals.prove(ordered(), sizes=[{"n": 2}]))
+    assert all(answer.proved for answer in goals.prove(invariant(), sizes=[{"n": 3}]))
+    assert not any(answer.proved for answer in goals.prove(balanced(), sizes=[{"n": 2}]))
+
+
+def test_formulas():
+    (formula,) = conclusion(invariant().conclusion)
+    assert formula.latex.startswith(r"\forall P \in \text{Permutation(n)}: \operatorname{sum}")
+    (formula,) = conclusion(near(3).conclusion)
+    assert formula.latex.startswith(r"\exists c \in \text{Matrix(1, d)}: ")
+
+
+# ---- domains without an end -------------------------------------------------
+
+
+def near(parts, witness=True):
+    @claim("endless.near", over={"X": Matrix("n", "d")}, sizes={"n": range(1, 4), "d": range(1, 3)})
+    def stated(X):
+        return exists(
+            Matrix(1, "d"),
+            lambda c: at_most(absolute(X - c), largest_entry(amax(X, -2) - amin(X, -2)) / parts),
+            witnesses=[0 * amax(X, -2), (amax(X, -2) + amin(X, -2)) / 2] if witness else [],
+        )
+
+    return stated
+
+
+def test_a_witness_settles_it_and_none_leaves_it_open():
+    assert falsify(near(2), 3000).status == "survived"
+    assert falsify(near(3), 3000).status == "undecided"
+    said = near(2).at(X=[[3, 1], [1, 0]])
+    assert said.outcome == HOLDS
+    assert "witness [2 0.5]: 1 <= 1" in str(said)
+    said = near(3).at(X=[[3, 1], [1, 0]])
+    assert said.outcome == UNDECIDED
+    assert "that there is no other cannot be told" in str(said)
+    assert not any(answer.proved for answer in goals.prove(near(2), sizes=[{"n": 1, "d": 1}]))
+
+
+def test_that_there_is_none_is_refuted_by_a_witness_and_never_held():
+    def none(parts):
+        inner = near(parts)
+        return claim("endless.none", over=inner.over, sizes=inner.sizes)(lambda X: negation(inner.conclusion(X)))
+
+    assert none(2).at(X=[[3, 1], [1, 0]]).outcome == VIOLATED
+    assert none(3).at(X=[[3, 1], [1, 0]]).outcome == UNDECIDED
+    found = falsify(none(2), 2000)
+    assert found.status == "refuted"
+    assert "witness [" in str(found.counterexample)
+
+
+def test_a_witness_that_is_no_member_is_none():
+    @claim("endless.outside", over={"x": Vector("d")}, sizes={"d": range(1, 3)})
+    def stated(x):
+        """False where x < 0: the witness is no member then."""
+        return exists(NonNegative(1, "d"), lambda y: equal(x, y), witnesses=[x])
+
+    assert stated.at(x=[1, 2]).outcome == HOLDS
+    said = stated.at(x=[-1, 2])
+    assert said.outcome == UNDECIDED
+    assert "a witness is not certain to be a member" in str(said)
+
+
+def test_quantifiers_that_are_none():
+    def at(relation):
+        return claim("quantified.bad", over={"x": Vector("n")}, sizes=N)(relation).at(x=[1])
+
+    with pytest.raises(ClaimError, match=r"exists: Matrix.* expected a finite domain .*; give witnesses"):
+        at(lambda x: exists(Matrix(1, "n"), lambda c: equal(x, c)))
+    with pytest.raises(ClaimError, match=r"for_all: Matrix.* expected a finite domain"):
+        at(lambda x: for_all(Matrix(1, "n"), lambda c: equal(x, c)))
+    with pytest.raises(ClaimError, match="for_all: expected a function that gives a relation, got Entries"):
+        at(lambda x: for_all(Permutation("n"), lambda P: x @ P))
+    with pytest.raises(ClaimError, match="exists: domain: expected a domain such as"):
+        at(lambda x: exists(Permutation, lambda P: equal(x @ P, x)))
+    with pytest.raises(ClaimError, match="no instance is being evaluated"):
+        for_all(Permutation("n"), lambda P: at_least(P, 0))
+
+
+# ---- the least distance to equal rows ---------------------------------------
+
+
+def least(X, kind):
+    """The distance by linear programming, or by least squares."""
+    n, d = X.shape
+    if kind == "l2":
+        return np.sqrt(((X - X.mean(0)) ** 2).sum())
+    if kind == "linf":
+        A = np.array([[*(-s * (np.arange(d) == j)), -1] for i in range(n) for j in range(d) for s in (1, -1)])
+        b = np.array([-s * X[i, j] for i in range(n) for j in range(d) for s in (1, -1)])
+        return linprog([0] * d + [1], A, b, bounds=[(None, None)] * (d + 1)).fun
+    cost = [0] * d + [1] * (n * d)
+    slack = np.eye(n * d)
+    places = [(i, j, s) for i in range(n) for j in range(d) for s in (1, -1)]
+    A = np.array([[*(-s * (np.arange(d) == j)), *-slack[i * d + j]] for i, j, s in places])
+    b = np.array([-s * X[i, j] for i, j, s in places])
+    return linprog(cost, A, b, bounds=[(None, None)] * len(cost)).fun
+
+
+@pytest.mark.parametrize("norm", [L1, L2, LINF], ids=lambda norm: norm.kind)
+def test_the_distance_to_equal_rows(norm):
+    rng, compared = np.random.default_rng(0), 0
+    for n, d in ((1, 2), (2, 2), (3, 1), (4, 2), (5, 3)):
+        numbers = rng.integers(-9, 10, (n, d)) / 4
+        wanted = least(numbers, norm.kind)
+        assert abs(distance_to_constant(numbers, norm).item() - wanted) <= 1e-9 * (1 + wanted)
+        for system in (RATIONAL, Ball(256)):
+            with system.working():
+                X = system.array(numbers)
+                squared = distance_to_constant(X, norm) if norm.kind != "l2" or system is not RATIONAL else None
+                if squared is not None:
+                    assert abs(FLOAT64.array(squared).item() - wanted) <= 1e-9 * (1 + wanted)
+                    compared += 1
+        batch = np.stack([numbers, 2 * numbers])
+        assert np.allclose(distance_to_constant(batch, norm)[:, 0, 0], [wanted, 2 * wanted])
+    assert compared >= 5
+    exactly = distance_to_constant(RATIONAL.array([[1, 2], [Fraction(1, 3), 5], [2, 2]]), LINF)
+    assert exactly.item() == Fraction(3, 2)
+
+
+def test_it_stands_for_there_is():
+    @claim("nearest.l1", over={"X": Matrix("n", "d"), "c": Vector("d")})
+    def stated(X, c):
+        return at_most(distance_to_constant(X, L1), total_entry(absolute(X - c)))
+
+    assert falsify(stated, 6000).status == "survived"
+    for norm in (Lp(3), Norm("d"), "l1"):
+        with pytest.raises((DomainError, AttributeError)):
+            distance_to_constant(np.eye(2), norm)
