@@ -11,11 +11,12 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from resstream.audit import commands
-from resstream.audit.attack import Attack
+from resstream.audit import commands, proofs
+from resstream.audit.attack import Attack, certified
 from resstream.audit.kinds import narrower
 from resstream.audit.restate import restated
 from resstream.audit.result import FAILS, SURVIVES, UNKNOWN, Cell, FailureMap, Kind, Rescue
+from resstream.audit.vacuity import is_thin
 from resstream.audit.witnesses import Witness, Witnesses
 from resstream.claim import Claim
 from resstream.domains import Domain, EqualRows, Norm, Permutation, Stack
@@ -46,6 +47,11 @@ FURTHER = 2
 
 LARGEST_TRIED = 16
 
+PROOF = 3.0
+"""Seconds for proofs of a restriction, at the smallest sizes."""
+
+SPECIAL = "only special instances meet the equality among the hypotheses"
+
 
 @dataclass
 class _Map:
@@ -53,6 +59,8 @@ class _Map:
     attack: Attack
     witnesses: Witnesses
     budget: int
+    thin: bool
+    """Whether only special instances meet the hypotheses, so that a search that finds nothing says little."""
 
     def known(self, sizes: Mapping[str, range], over: Mapping[str, Domain]) -> Witness | None:
         return self.witnesses.within(sizes, over)
@@ -63,6 +71,8 @@ class _Map:
         if found.certificate is not None:
             self.witnesses.add(found.certificate, self.attack.seed, found.engine)
         evidence = "a certified counterexample" if found.outcome == FAILS else found.reason
+        if found.outcome == SURVIVES and self.thin and is_thin(claim, self.attack.seed):
+            return UNKNOWN, found.instances, found.evaluations, SPECIAL
         return found.outcome, found.instances, found.evaluations, evidence
 
 
@@ -74,7 +84,7 @@ def failure_map(
     progress: Callable[[], None] = lambda: None,
 ) -> FailureMap:
     """Where a claim fails, by searches of equal length, and what saves it, by searches as long as `budget`."""
-    at = _Map(claim, attack, witnesses, budget)
+    at = _Map(claim, attack, witnesses, budget, bool(claim.assuming) and is_thin(claim, attack.seed))
     axes, values = _axes(claim, witnesses)
     places = [
         (label, over, dict(zip(axes, chosen, strict=True)))
@@ -229,7 +239,24 @@ def _rescue(at: _Map, label: str, sizes: dict[str, range], over: dict[str, Domai
         outcome, met, spent, _ = at.outcome(fixed_claim(at.claim, {**sizes, **further}, over), at.budget)
         if outcome == FAILS:
             return None
-    return Rescue(label, instances, evaluations, commands.falsify(at.claim, over, sizes))
+    proved = _proved(at, fixed_claim(at.claim, sizes, over))
+    if proved is None:
+        return None
+    return Rescue(label, instances, evaluations, commands.falsify(at.claim, over, sizes), proved)
+
+
+def _proved(at: _Map, restricted: Claim) -> tuple[str, ...] | None:
+    """The sizes at which a restricted claim is proved; none if the model of a proof certifies that it fails."""
+    answers: list[proofs.Answer] = []
+    proofs.prove(restricted, min(PROOF, max(at.attack.left(), 0.0)), answers.append)
+    for answer in answers:
+        certificate = None if answer.model is None else certified(restricted, answer.model)
+        if certificate is not None:
+            at.witnesses.add(certificate, at.attack.seed, answer.method)
+            return None
+    return tuple(
+        ", ".join(f"{name} = {size}" for name, size in sizes.items()) or "every size" for sizes in proofs.whole(answers)
+    )
 
 
 def _further(name: str, sizes: Mapping[str, range], claim: Claim) -> range:

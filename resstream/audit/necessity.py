@@ -9,11 +9,12 @@ from __future__ import annotations
 import dataclasses
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from resstream.arithmetic import RATIONAL, exact
+from resstream.arithmetic import RATIONAL, Exact
 from resstream.audit import proofs, restate
 from resstream.audit.attack import Attack, Outcome, certified
 from resstream.audit.restate import restated
@@ -29,7 +30,9 @@ from resstream.audit.result import (
     SURVIVED,
     SURVIVES,
     UNREACHED,
+    UNSURE,
     Part,
+    Sharpness,
     Variant,
 )
 from resstream.audit.vacuity import met_at
@@ -230,15 +233,22 @@ def strengthened(claim: Claim, parts: Sequence[Part], attack: Attack, budget: in
     says = [part for part in parts if not part.sharpness.one_sided]
     if says:
         bound_away = all(part.sharpness.status == LOOSE for part in says)
+        top = max(_largest(part.sharpness) for part in says)
+        searched = min(part.sharpness.searched for part in says)
         survivor: Variant | None = None
         variants = []
         for text in reversed(FACTORS):
-            top, bottom = map(int, text.split("/"))
-            change = f"the right side times {top / bottom:g}"
-            changed = restate.nearer(claim, exact(top, bottom))
+            factor = Fraction(text)
+            change = f"the right side times {float(factor):g}"
+            changed = restate.nearer(claim, Exact(factor))
             if survivor is not None:
                 detail = "as a smaller factor survives"
                 variants.append(dataclasses.replace(survivor, change=change, detail=detail))
+                continue
+            if bound_away and searched and top < factor:
+                # The search for a larger ratio was one for this.
+                survivor = Variant(change, SURVIVED, NOT_KNOWN, searched, searched)
+                variants.append(survivor)
                 continue
             variant = _tried(change, changed, shown, attack, budget)
             if variant.status == SURVIVED and not bound_away:
@@ -250,6 +260,9 @@ def strengthened(claim: Claim, parts: Sequence[Part], attack: Attack, budget: in
     if any(not relation.is_strict for relation in relations):
         attained = any(part.sharpness.status == ATTAINED for part in parts)
         variant = _tried("strict inequality", restate.strict(claim), shown, attack, budget)
+        if variant.status == SURVIVED and any(part.sharpness.status == UNSURE for part in says):
+            detail = "no instance refutes it, though the largest ratio is not known"
+            variant = dataclasses.replace(variant, status=UNREACHED, detail=detail)
         yield (
             variant
             if not (attained and variant.status == SURVIVED)
@@ -258,6 +271,11 @@ def strengthened(claim: Claim, parts: Sequence[Part], attack: Attack, budget: in
             )
         )
     yield _tried("equality", restate.equality(claim), shown, attack, budget)
+
+
+def _largest(found: Sharpness) -> float:
+    """The largest ratio that is known, or seen to be tended to."""
+    return max(found.ratio, found.family.limit if found.family else 0.0)
 
 
 def _tried(change: str, claim: Claim, shown: Sequence[Exhibit], attack: Attack, budget: int) -> Variant:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 
 from resstream.claim import Claim
@@ -52,13 +52,17 @@ def places(claim: Claim, seconds: float) -> list[Mapping[str, int]]:
         return []
     found: list[Answer] = []
     prove(claim, seconds, found.append)
-    whole: list[Mapping[str, int]] = []
-    for goal in found:
-        alike = [other for other in found if other.sizes == goal.sizes]
-        large = all(size >= 2 for size in goal.sizes.values())
-        if large and goal.sizes not in whole and all(other.outcome == PROVED for other in alike):
-            whole.append(goal.sizes)
-    return whole
+    return [sizes for sizes in whole(found) if all(size >= 2 for size in sizes.values())]
+
+
+def whole(answers: Sequence[Answer]) -> list[Mapping[str, int]]:
+    """The sizes at which all options are proved."""
+    found: list[Mapping[str, int]] = []
+    for goal in answers:
+        alike = [other for other in answers if other.sizes == goal.sizes]
+        if goal.sizes not in found and all(other.outcome == PROVED for other in alike):
+            found.append(goal.sizes)
+    return found
 
 
 def never_met(claim: Claim, seconds: float) -> bool:
@@ -79,4 +83,4 @@ def never_met(claim: Claim, seconds: float) -> bool:
     return bool(proved and proved[0])
 
 
-__all__ = ["PROVED", "Answer", "agree", "never_met", "places", "prove"]
+__all__ = ["PROVED", "Answer", "agree", "never_met", "places", "prove", "whole"]

@@ -9,7 +9,7 @@ from typing import ClassVar
 from resstream.audit.sample import Sample
 from resstream.claim import Claim, Instance
 from resstream.falsify.counterexample import Exhibit
-from resstream.falsify.verdict import Verdict
+from resstream.falsify.verdict import TIME_IS_UP, Verdict
 from resstream.prove.answer import Answer
 
 # ---- where it fails ---------------------------------------------------------
@@ -107,6 +107,8 @@ class Beyond:
     holds_to: int
     fails_from: int
     counterexample: Exhibit
+    evaluations: int = 0
+    """Spent at the size before, without a counterexample."""
 
 
 # ---- how sharp it is --------------------------------------------------------
@@ -136,6 +138,8 @@ class Law:
     matched: int
     limit: float
     """What it tends to as the size grows."""
+    evaluations: int = 0
+    """Spent in looking for an instance that exceeds it."""
 
 
 @dataclass(frozen=True)
@@ -173,6 +177,8 @@ class Sharpness:
     nontrivial: float | None = None
     laws: tuple[Law, ...] = ()
     constant: Constant | None = None
+    searched: int = 0
+    """Evaluations of a search, by two seeds, in which no instance exceeded the largest ratio of a loose bound."""
     one_sided: str = ""
     """Why a ratio says nothing: a side that is zero or of the other sign throughout."""
     evaluations: int = 0
@@ -243,7 +249,8 @@ class Variant:
 class Vacuity:
     """Where the hypotheses are met. sizes: those at which they were never met; proved: which of those for certain.
 
-    trivial_only: every instance that met them had equal rows, was a signed permutation or was zero.
+    trivial_only: every instance that met them had equal rows, was a signed permutation or was zero. thin: whether they
+    ask for an equality that no instance drawn at random meets, so that only special ones were seen.
     """
 
     met: int = 0
@@ -253,9 +260,12 @@ class Vacuity:
     """Instances drawn at each of those sizes, at least."""
     proved: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     trivial_only: str = ""
+    thin: bool = False
 
 
 # ---- the whole --------------------------------------------------------------
+
+CUT_SHORT = "cut short"
 
 
 @dataclass(frozen=True)
@@ -264,6 +274,8 @@ class Audit:
 
     claim: Claim
     seed: int
+    budget: int = 0
+    """Evaluations that were asked of the search for a counterexample."""
     verdict: Verdict | None = None
     sample: Sample | None = None
     vacuity: Vacuity | None = None
@@ -281,13 +293,18 @@ class Audit:
 
     @property
     def status(self) -> str:
-        """The verdict's status."""
-        return self.verdict.status if self.verdict else "unknown"
+        """The verdict's status, but "cut short" for a survivor that was not searched as long as was asked."""
+        if self.verdict is None:
+            return "unknown"
+        ended_early = any(note == TIME_IS_UP or "not done" in note for note in self.verdict.notes)
+        if self.verdict.status == "survived" and ended_early and self.verdict.tally.evaluations < self.budget:
+            return CUT_SHORT
+        return self.verdict.status
 
     @property
     def as_expected(self) -> bool:
         """Whether the claim did what it says of itself."""
-        return self.verdict is not None and self.verdict.as_expected
+        return self.verdict is not None and self.status != CUT_SHORT and self.verdict.as_expected
 
     @property
     def acceptance(self) -> float:

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 
+import numpy as np
+
 from resstream.audit import failures as failing
 from resstream.audit import necessity, proofs, restate, vacuity
 from resstream.audit import profile as profiles
@@ -15,11 +17,11 @@ from resstream.audit import sharpness as sharp
 from resstream.audit import thresholds as limits
 from resstream.audit import worst as violations
 from resstream.audit.attack import Attack, certified, heeded
-from resstream.audit.result import NEEDED, REFUTED, Audit, Part, Threshold
+from resstream.audit.result import LOOSE, NEEDED, REFUTED, UNSURE, Audit, Part, Threshold
 from resstream.audit.witnesses import Witnesses
 from resstream.claim import Claim, Instance
-from resstream.errors import ClaimFault
-from resstream.falsify import batches, falsify
+from resstream.errors import ClaimFault, ResstreamError
+from resstream.falsify import batches, engines, falsify
 from resstream.falsify.counterexample import Counterexample
 from resstream.falsify.run import refuted_by
 from resstream.falsify.verdict import Verdict
@@ -35,6 +37,12 @@ AIM = 12.0
 
 PROOFS = 8.0
 """How long proofs may take."""
+
+SHARE = 0.06
+"""The share of the time that is left, after the main search, that a search of a changed claim may take."""
+
+FARTHEST = 65
+"""Up to which size a law of the best ratio is followed."""
 
 LONGER = 8
 """How many times the budget a claim has whose hypotheses were met too rarely."""
@@ -72,7 +80,7 @@ class _Run:
     attack: Attack = field(init=False)
 
     def __post_init__(self) -> None:
-        self.audit = Audit(self.claim, self.seed)
+        self.audit = Audit(self.claim, self.seed, self.budget)
         self.attack = Attack(self.seed, self.left)
 
     def left(self) -> float:
@@ -173,10 +181,11 @@ def _ask(run: _Run) -> None:
 def _verdict(run: _Run) -> Verdict:
     """The main search; the claim is found out about once, and a slow one is asked less of from then on."""
     for budget in (run.budget, LONGER * run.budget):
-        verdict = falsify(run.claim, budget, run.seed, seconds=max(0.5 * run.left(), 0.1))
+        verdict = falsify(run.claim, budget, run.seed, seconds=max(0.6 * run.left(), 0.1))
         run.keep(verdict=verdict)
         if heeded(verdict).status != "gave up":
             break
+        run.keep(budget=LONGER * run.budget)
     if verdict.counterexample is not None:
         run.witnesses.keep(verdict.counterexample)
         if verdict.counterexample.worst is not None:
@@ -184,9 +193,23 @@ def _verdict(run: _Run) -> Verdict:
     if verdict.status != "error":
         with suppress(ClaimFault):
             run.claim = batches.settled(run.claim)
-    run.attack.rate = max(verdict.tally.evaluations / max(verdict.seconds, 1e-3), 100.0)
-    run.budget = max(min(run.budget, int(0.06 * run.left() * run.attack.rate)), 1024)
+    run.attack.rate = _pace(run.claim, verdict)
+    run.budget = max(min(run.budget, int(SHARE * run.left() * run.attack.rate)), 1024)
     return verdict
+
+
+def _pace(claim: Claim, verdict: Verdict) -> float:
+    """Evaluations a second: of the main search, or, where a counterexample ended it at once, of a batch."""
+    if verdict.tally.evaluations > 8192 and verdict.status != "refuted":
+        return max(verdict.tally.evaluations / max(verdict.seconds, 1e-3), 100.0)
+    rng = np.random.default_rng(0)
+    done, begun = 0, time.monotonic()
+    while done < 4096 and time.monotonic() < begun + 0.2:
+        raw = engines.random_batch(claim, rng, 256)
+        with suppress(ResstreamError, ArithmeticError, np.linalg.LinAlgError):
+            claim.assess(raw)
+        done += raw.count
+    return max(0.5 * done / max(time.monotonic() - begun, 1e-3), 100.0)
 
 
 def _prove(run: _Run) -> None:
@@ -227,6 +250,8 @@ def _ask_of_survivor(run: _Run) -> None:
                     _part(run, index, len(relations), relation.shown)
                 if run.is_refuted:
                     return
+            if not run.quick:
+                _follow_laws(run)
     with run.stage("necessity") as there_is_time:
         if there_is_time:
             for variant in necessity.needs(claim, run.attack, run.budget, run.left):
@@ -244,16 +269,31 @@ def _ask_of_survivor(run: _Run) -> None:
             _search_on(run)
 
 
+def _follow_laws(run: _Run) -> None:
+    """The sizes beyond the stated ones at which a law of the best ratio says that a claim fails."""
+    for law in (law for part in run.audit.parts for law in part.sharpness.laws):
+        if any(known.size == law.size for known in run.audit.beyond):
+            continue
+        stated = run.claim.size_ranges()[law.size]
+        start = next((n for n in range(stated[-1] + 1, FARTHEST) if sharp.value_at(law, n) > 1), None)
+        if start is not None:
+            found = limits.from_on(run.claim, run.attack, run.budget, law.size, range(start, start + 1))
+            if found is not None:
+                run.keep(beyond=(*run.audit.beyond, found))
+
+
 def _part(run: _Run, index: int, count: int, kind: str) -> None:
     one = restate.only(run.claim, index) if count > 1 else run.claim
     budget = min(sharp.BUDGET, 2 * run.budget)
     found, refuting, telling = sharp.sharpness(one, run.attack, budget)
+    if found.status == LOOSE and run.audit.vacuity is not None and run.audit.vacuity.thin:
+        found = replace(found, status=UNSURE, constant=None)  # special instances tell of nothing else
     for certificate in refuting:
         run.refute(certificate.raw, "ascent")
         if run.is_refuted:
             return
     extremals = [*(e.raw for e in (found.extremal, found.shown) if e is not None), *telling]
-    seen = profiles.profile(run.claim, index, run.attack, extremals, min(profiles.CHECKED, run.budget))
+    seen = profiles.profile(run.claim, index, run.attack, extremals, run.budget)
     relation = f"lhs {kind} rhs" if count == 1 else f"part {index + 1} of {count}: lhs {kind} rhs"
     run.keep(parts=(*run.audit.parts, Part(relation, found, seen)))
 
@@ -280,6 +320,11 @@ def _search_on(run: _Run) -> None:
     """What is left of the time goes to the claim itself, with seeds of their own."""
     verdict = run.audit.verdict
     assert verdict is not None
+    if verdict.status == "survived" and verdict.tally.closest is not None:
+        certificate = violations.uphill(run.claim, run.attack, verdict.tally.closest)
+        if certificate is not None:
+            run.refute(certificate.raw, "ascent")
+            return
     number = 0
     while verdict.status == "survived":
         spare = min(run.left(), run.begun + AIM - time.monotonic())
@@ -309,7 +354,7 @@ def _ask_of_refuted(run: _Run) -> None:
         if there_is_time:
             found = violations.worst(run.claim, run.attack, run.witnesses)
             _keep_worst(run, found)
-            run.keep(failures=failing.failure_map(run.claim, run.attack, run.witnesses, run.budget))
+            run.keep(failures=failing.failure_map(run.claim, run.attack, run.witnesses, _as_main(run)))
     if run.quick:
         return
     with run.stage("thresholds") as there_is_time:
@@ -320,6 +365,11 @@ def _ask_of_refuted(run: _Run) -> None:
                     root, text = crossed
                     run.keep(thresholds=(*run.audit.thresholds, Threshold(name, root, root, "above", closed_form=text)))
             _thresholds_of_refuted(run)
+
+
+def _as_main(run: _Run) -> int:
+    """Evaluations for each of the two seeds of a rescue, which together are no shorter than the main search."""
+    return max(run.budget, -(-run.audit.budget // failing.SEEDS))
 
 
 def _keep_worst(run: _Run, found: violations.Worst) -> None:

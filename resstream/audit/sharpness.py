@@ -7,20 +7,33 @@ the instances; every ratio that is reported was judged.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from resstream.arithmetic import Array, exact
+from resstream.arithmetic import Array, Exact, exact
 from resstream.audit import forms, restate
 from resstream.audit.ascent import ascend
-from resstream.audit.attack import Attack, certified
+from resstream.audit.attack import Attack, Outcome, certified
 from resstream.audit.families import best_family, measure
-from resstream.audit.result import AT_ZERO, ATTAINED, LOOSE, NEARLY, UNSURE, Constant, Family, Law, Sharpness
+from resstream.audit.result import (
+    AT_ZERO,
+    ATTAINED,
+    FAILS,
+    LOOSE,
+    NEARLY,
+    SURVIVES,
+    UNSURE,
+    Constant,
+    Family,
+    Law,
+    Sharpness,
+)
 from resstream.claim import Batch, Claim, Instance, Margin
 from resstream.errors import ResstreamError
 from resstream.falsify import climb, corners, engines, judge
@@ -35,11 +48,11 @@ BUDGET = 32_768
 CLIMB = 3072
 """Evaluations of a climb at one shape, before the ascent."""
 
-STARTS = 4
-"""Climbs of their own at the best shape: where they end is what a largest ratio rests on."""
+STARTS = 6
+"""Climbs at a shape of the table, at most: as many as it takes for two to end at the best."""
 
-AGREE = 1e-6
-"""How near to the best, relatively, another climb must end to bear it out."""
+NEAR = 1e-3
+"""How near to the best of its shape a climb must end, relatively, to be as good."""
 
 VALUES = 12
 """Values of a size that the table has."""
@@ -64,6 +77,17 @@ SUSPECTS = 24
 
 CLEAR = 1e-6
 """Relative margins below this may be rounding: the best one beyond it is kept as well."""
+
+SEEDS = 2
+
+TRIES = 3
+"""How often a search for a larger ratio may find one before the bound is left unsure."""
+
+SHRUNK = 40
+"""Raw numbers of an instance beyond which it is shown as it was found."""
+
+EXCEEDS = 1e-6
+"""By how much, relatively, an instance must exceed a largest ratio to deny it."""
 
 CHECKED = 4096
 """Evaluations of the search for 0 = 0."""
@@ -242,13 +266,12 @@ def sharpness(
             climb.climb(claim, record.rng, max(budget - record.evaluations, 1), record.show)
     if not record.informed and record.evaluations:
         return _without_ratio(claim, attack, record), [], []
-    reached: list[float] = []
+    ends: dict[Shape, list[float]] = {}
     with suppress(_TimeIsUp):
         for shape in _targets(claim, record):
-            record.climb_at(shape)
-        best = _best_shapes(record)
-        if best and record.best(best[-1]) > 1e-12:
-            reached.extend(record.climb_at(best[-1], fresh=True) for _ in range(STARTS))
+            ends[shape] = [record.climb_at(shape), record.climb_at(shape, fresh=True)]
+            while len(ends[shape]) < STARTS and not _is_settled(ends[shape], record.best(shape)):
+                ends[shape].append(record.climb_at(shape, fresh=True))
     for raw in record.suspects:
         certificate = certified(claim, raw)
         if certificate is not None:
@@ -258,7 +281,70 @@ def sharpness(
     if not judged.best:
         return Sharpness(UNSURE, 0.0, evaluations=record.evaluations), judged.refuting, []
     telling = [raw for _, raw in sorted(record.clear.values(), key=lambda pair: pair[0])[:EXTREMALS]]
-    return _said(claim, attack, record, judged, reached), judged.refuting, telling
+    settled = all(
+        _is_settled(ended, judged.best[shape][0] / (2 - judged.best[shape][0]))
+        for shape, ended in ends.items()
+        if shape in judged.best
+    )
+    said = _said(claim, attack, record, judged)
+    for _ in range(TRIES):
+        found = _as_right_side(claim, attack, said, budget)
+        record.evaluations += found.evaluations
+        if found.certificate is None:
+            break
+        judged.judge(found.certificate.raw)
+        said = _said(claim, attack, record, judged)
+    said = replace(said, laws=tuple(_borne_out(claim, attack, said.laws, budget)), evaluations=record.evaluations)
+    if said.status == LOOSE and not settled:
+        said = replace(said, status=UNSURE, constant=None)  # a hill on which few climbs end may have a higher neighbour
+    if said.status == LOOSE:
+        searched = 0 if found.outcome == FAILS else found.evaluations
+        said = replace(said, status=LOOSE if found.outcome == SURVIVES else UNSURE, searched=searched)
+        if said.status == UNSURE:
+            said = replace(said, constant=None)
+    return said, judged.refuting, telling
+
+
+def _is_settled(ended: Sequence[float], best: float) -> bool:
+    """Whether two climbs of a shape or more ended at a relative margin that is as good as the best one."""
+    return sum(ratio_of(max(score, 0.0)) >= ratio_of(max(best, 0.0)) * (1 - NEAR) for score in ended) >= 2
+
+
+def _as_right_side(claim: Claim, attack: Attack, said: Sharpness, budget: int) -> Outcome:
+    """A search for an instance that exceeds the largest ratio of a bound called loose, or its closed form."""
+    top = max(said.ratio, said.family.limit if said.family else 0.0, said.constant.value if said.constant else 0.0)
+    if said.status != LOOSE or not 0 < top < 1:
+        return Outcome(SURVIVES)
+    return attack(restate.nearer(claim, _above(top)), budget, SEEDS)
+
+
+def _above(ratio: float) -> Exact:
+    """A rational a little above a ratio, and at most 1."""
+    return Exact(min(Fraction(ratio * (1 + EXCEEDS)).limit_denominator(10**12), Fraction(1)))
+
+
+def _borne_out(claim: Claim, attack: Attack, laws: Sequence[Law], budget: int) -> Iterator[Law]:
+    """The laws that no instance exceeds: searched at each size of the table, all together as long as the claim."""
+    for law in laws:
+        table = {n: value_at(law, n) for n in list(claim.size_ranges()[law.size])[:VALUES]}
+        below = {n: ratio for n, ratio in table.items() if 0 < ratio < 1}
+        spent = 0
+        for n, ratio in below.items():
+            fixed = claim.replace(sizes={law.size: range(n, n + 1)})
+            found = attack(restate.nearer(fixed, _above(ratio)), max(budget // len(below), 1024))
+            spent += found.evaluations
+            if found.outcome != SURVIVES:
+                break
+        else:
+            yield replace(law, evaluations=spent)
+
+
+def value_at(law: Law, n: int) -> float:
+    """The value of a law; 0 where it has none."""
+    try:
+        return forms.value(law.closed_form, **{law.size: n})
+    except (ArithmeticError, ValueError):
+        return 0.0
 
 
 def _targets(claim: Claim, record: _Record) -> Iterator[Shape]:
@@ -296,7 +382,7 @@ def _is_trivial(shape: Shape) -> bool:
     return any(size == 1 for _, size in shape[0])
 
 
-def _said(claim: Claim, attack: Attack, record: _Record, judged: _Judged, reached: list[float]) -> Sharpness:
+def _said(claim: Claim, attack: Attack, record: _Record, judged: _Judged) -> Sharpness:
     """What the judged instances and the families through them amount to."""
     ordered = sorted(judged.best.items(), key=lambda item: (_digits(item[1][0]), sum(size for _, size in item[0][0])))
     families: dict[Shape, Family] = {}
@@ -325,14 +411,13 @@ def _said(claim: Claim, attack: Attack, record: _Record, judged: _Judged, reache
     attained = gap == 0 or (shown is not None and _is_tie(shown))
     family = max(families.values(), key=lambda f: f.limit, default=None)
     top = max(ratio, family.limit if family else 0.0)
-    borne_out = sum(ratio_of(max(score, 0.0)) > ratio * (1 - AGREE) for score in reached if score < 1)
     if attained:
         status, family = ATTAINED, None
         ratio, gap = 1.0, 0.0
         by_size = _with_ones(by_size, shape)
     elif family is not None and family.limit == 1:
         status = NEARLY
-    elif top <= SURE and (borne_out >= 2 or (family is not None and family.limit > ratio)):
+    elif top <= SURE:
         status = LOOSE
     else:
         status = UNSURE
@@ -485,7 +570,8 @@ def _by_symbols(exhibit: Exhibit, top: float) -> str:
 def _exhibits(claim: Claim, attack: Attack, gap: float, raw: Instance) -> tuple[Exhibit | None, Exhibit | None]:
     """A simpler instance of nearly this ratio, and the instance found."""
     margin = gap / (2 - gap)
-    simple = _simplified(claim, margin, raw, attack.left)
+    count = sum(np.size(values) for values in raw.arrays.values())
+    simple = _simplified(claim, margin, raw, attack.left) if count <= SHRUNK else None
     try:
         found = Exhibit(claim, raw, judge.judge(claim, raw), attack.seed, "climb")
     except (ResstreamError, ArithmeticError):

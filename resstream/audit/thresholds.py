@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import inspect
 import re
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -25,12 +27,14 @@ from resstream.claim import Batch, Claim, Hypothesis, Instance, at_least, at_mos
 from resstream.domains.current import evaluating
 from resstream.errors import ClaimError, ResstreamError
 from resstream.falsify import climb, corners, probe
+from resstream.falsify.certify import Certificate
 from resstream.falsify.counterexample import Counterexample
 from resstream.falsify.run import falsify
+from resstream.falsify.shrink import Shrinker
 from resstream.falsify.variants import sized
 
 LARGEST = 16
-"""Sizes beyond the stated ones go up to this, and to twice the stated one."""
+"""Sizes beyond the stated ones go up to this, by one more at least."""
 
 FAR_SIZES = (24, 32, 64)
 FAR_BUDGET = 512
@@ -40,6 +44,9 @@ SHARE = 0.1
 
 CLIMB = 4096
 """Evaluations of the climb to the end of a quantity's range."""
+
+SHRINKING = 2.0
+"""Seconds for making a counterexample of a larger size simpler."""
 
 QUANTITIES = 4
 
@@ -59,22 +66,47 @@ def beyond(claim: Claim, attack: Attack, budget: int) -> Iterator[Beyond]:
     """The sizes beyond the stated ones at which a claim fails that survives those."""
     for name, values in claim.size_ranges().items():
         top, step = values[-1], values.step
-        further = range(top + step, min(2 * top, max(LARGEST, top)) + 1, step) or range(top + step, top + step + 1)
-        if attack.left() <= 0:
-            return
-        found = attack(restated(_sized(claim, name, further), "beyond", lambda relations, _: relations), budget)
-        if found.certificate is None:
-            continue
-        certificate, engine = found.certificate, found.engine
-        low, high = top, certificate.raw.sizes[name]
-        while high - low > step and attack.left() > 0:
-            middle = low + step * max((high - low) // (2 * step), 1)
-            nearer = attack(_sized(claim, name, range(middle, middle + 1)), budget // 2)
-            if nearer.certificate is not None:
-                certificate, engine, high = nearer.certificate, nearer.engine, nearer.certificate.raw.sizes[name]
-            else:
-                low = middle
-        yield Beyond(name, high - step, high, Counterexample.of(certificate, attack.seed, engine))
+        further = range(top + step, LARGEST + 1, step) or range(top + step, top + step + 1)
+        found = from_on(claim, attack, budget, name, further)
+        if found is not None:
+            yield found
+
+
+def from_on(claim: Claim, attack: Attack, budget: int, name: str, further: range) -> Beyond | None:
+    """The first of some sizes beyond the stated ones at which a claim is seen to fail, by bisection."""
+    if attack.left() <= 0:
+        return None
+    top, step = claim.size_ranges()[name][-1], further.step
+    found = attack(restated(_sized(claim, name, further), "beyond", lambda relations, _: relations), budget)
+    if found.certificate is None:
+        return None
+    certificate, engine = found.certificate, found.engine
+    low, high, spent = top, certificate.raw.sizes[name], 0
+    while high - low > step and attack.left() > 0:
+        middle = low + step * max((high - low) // (2 * step), 1)
+        nearer = attack(_sized(claim, name, range(middle, middle + 1)), budget)
+        if nearer.certificate is not None:
+            certificate, engine, high = nearer.certificate, nearer.engine, nearer.certificate.raw.sizes[name]
+        else:
+            low, spent = middle, nearer.evaluations
+    shown = simpler(_sized(claim, name, range(high, high + 1)), certificate, attack.left)
+    return Beyond(name, high - step, high, Counterexample.of(shown, attack.seed, engine), spent)
+
+
+def simpler(claim: Claim, certificate: Certificate, left: Callable[[], float]) -> Certificate:
+    """The certificate of a simpler counterexample, as far as there is time to shrink it."""
+
+    def look(_: Instance) -> None:
+        if left() <= 0 or time.monotonic() > end:
+            raise TimeoutError
+
+    end = time.monotonic() + SHRINKING
+    with suppress(TimeoutError, ResstreamError, ArithmeticError, ValueError):
+        shrinker = Shrinker.of(claim, certificate.raw, look)
+        with suppress(TimeoutError):
+            shrinker.run()
+        return certified(claim, shrinker.exact) or certificate
+    return certificate
 
 
 def far_beyond(claim: Claim, known: Sequence[Beyond], seed: int, left: Callable[[], float]) -> Iterator[Beyond]:

@@ -27,6 +27,9 @@ JUDGED = 24
 
 VALUES = 12
 
+NUDGE = 1e-4
+"""By how much, relatively, instances are moved to see whether they meet the hypotheses by chance."""
+
 PROOF = 2.0
 """Seconds for a proof that no instance of a size meets them."""
 
@@ -54,7 +57,40 @@ def vacuity(claim: Claim, attack: Attack) -> Vacuity:
                 if attack.left() > PROOF and proofs.never_met(fixed, PROOF):
                     proved[name] = (*proved.get(name, ()), value)
     trivial = " or ".join(sorted(kinds)) if kinds and "" not in kinds else ""
-    return Vacuity(met, drawn, missing, least if missing else 0, proved, trivial)
+    return Vacuity(met, drawn, missing, least if missing else 0, proved, trivial, is_thin(claim, attack.seed))
+
+
+def is_thin(claim: Claim, seed: int) -> bool:
+    """Whether instances meet the hypotheses, and none of them still does after a nudge: an equality asks for that.
+
+    What a search then sees are special instances only, of small whole numbers mostly, so that it has earned little.
+    """
+    rng = np.random.default_rng([seed, *claim.seed_words(), 37])
+    score = scores(claim)
+    shapes = corners.shapes(claim)
+    special = 0
+    for number in range(BATCHES):
+        raw = corners.corner_batch(claim, shapes[number % len(shapes)], rng, BATCH) if number % 2 else None
+        raw = raw or engines.random_batch(claim, rng, BATCH)
+        met = raw.take(np.flatnonzero(score(raw) < 2))
+        if not met.count:
+            continue
+        special += met.count
+        if np.any(score(_nudged(claim, met, rng)) < 2):
+            return False
+    return special > 0
+
+
+def _nudged(claim: Claim, raw: Batch, rng: np.random.Generator) -> Batch:
+    """A batch with all raw numbers that are not whole ones moved a little."""
+    parts = claim.parts(raw.sizes, raw.options)
+    arrays = {
+        name: values
+        if parts[name].kind == "whole"
+        else values + NUDGE * (np.abs(values) + np.abs(values).max(initial=0.0)) * rng.standard_normal(values.shape)
+        for name, values in ((name, np.asarray(values, dtype=float)) for name, values in raw.arrays.items())
+    }
+    return Batch(raw.sizes, raw.options, arrays, raw.count)
 
 
 def met_at(claim: Claim, attack: Attack, kinds: set[str]) -> tuple[int, int]:

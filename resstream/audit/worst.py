@@ -20,6 +20,9 @@ from resstream.falsify.certify import Certificate
 CLIMB = 3072
 """Evaluations of a climb at one shape."""
 
+ROUNDS = 3
+"""How often a surviving claim is climbed at each shape."""
+
 TOP = 3
 """Instances of a shape that are judged."""
 
@@ -46,15 +49,39 @@ def worst(claim: Claim, attack: Attack, witnesses: Witnesses) -> Worst:
     if not own or claim.batched is False:
         return found
     start = min(own, key=lambda w: w.counterexample.judgement.margin).raw
-    shapes = [dict(start.sizes)]
-    for name, values in claim.size_ranges().items():
-        shapes += [{**start.sizes, name: value} for value in list(values)[:VALUES]]
-    for sizes in {tuple(shape.items()): shape for shape in shapes}.values():
+    for sizes in _shapes(claim, start):
         if attack.left() <= 0:
             break
         for raw in _climbed(claim, attack, sizes, start, rng):
             _judge(claim, raw, found, witnesses, attack)
     return found
+
+
+def uphill(claim: Claim, attack: Attack, start: Instance) -> Certificate | None:
+    """A counterexample by climbs of their own at every value of every size, with all else as at an instance.
+
+    A violation in a narrow valley is found by one climb of a few: a search draws many instances and climbs little.
+    """
+    if claim.batched is False:
+        return None
+    rng = np.random.default_rng([attack.seed, *claim.seed_words(), 31])
+    for _ in range(ROUNDS):
+        for sizes in _shapes(claim, start):
+            if attack.left() <= 0:
+                return None
+            for raw in _climbed(claim, attack, sizes, start, rng):
+                certificate = certified(claim, raw)
+                if certificate is not None:
+                    return certificate
+    return None
+
+
+def _shapes(claim: Claim, start: Instance) -> list[dict[str, int]]:
+    """The sizes of an instance, and those with one of them at each of its values."""
+    shapes = [dict(start.sizes)]
+    for name, values in claim.size_ranges().items():
+        shapes += [{**start.sizes, name: value} for value in list(values)[:VALUES]]
+    return list({tuple(shape.items()): shape for shape in shapes}.values())
 
 
 def _climbed(

@@ -38,6 +38,7 @@ def to_json(audit: Audit) -> dict[str, Any]:
         "seconds": round(audit.seconds, 3),
         "status": audit.status,
         "opening": opening(audit),
+        "budget": audit.budget,
         "evaluations": tally.evaluations if tally else 0,
         "accepted": tally.accepted if tally else 0,
         "discarded": tally.discarded if tally else 0,
@@ -81,7 +82,7 @@ def _failures(found: FailureMap) -> dict[str, Any]:
         "columns": found.columns,
         "cells": plain(found.cells),
         "kinds": [[kind.label, kind.outcome, kind.instances, kind.evaluations, kind.evidence] for kind in found.kinds],
-        "rescue": [[one.label, one.instances, one.evaluations, one.command] for one in found.rescue],
+        "rescue": [[one.label, one.instances, one.evaluations, one.command, list(one.proved)] for one in found.rescue],
     }
 
 

@@ -33,7 +33,13 @@ def on_one_line(value: Any) -> str:
 
 def _entry(entry: Any) -> str:
     text = str(entry)
-    return text if len(text) <= 12 else f"{float(entry.p) / float(entry.q):.6g}" if hasattr(entry, "p") else text[:12]
+    if len(text) <= 12:
+        return text
+    top, _, bottom = text.partition("/")
+    try:
+        return f"~{int(top) / int(bottom or 1):.6g}"
+    except ValueError:
+        return f"{text[:11]}…"
 
 
 def table(row: Mapping[int, float]) -> str:

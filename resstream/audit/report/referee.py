@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from resstream.audit.report.numbers import places
-from resstream.audit.report.words import fails_from, sharp, sharper
+from resstream.audit.report.words import fails_from, saved_by_nothing, sharp, sharper, tried
 from resstream.audit.result import (
     ATTAINED,
+    CUT_SHORT,
     LOOSE,
     MASKED,
     MEANINGLESS,
@@ -36,18 +37,23 @@ def _truth(audit: Audit) -> str:
         place = places(verdict.counterexample.raw.sizes)
         expected = ", as was expected" if audit.claim.expect == "fails" else ""
         worst = verdict.counterexample.largest_violation
-        how = f"; the largest relative violation seen is {worst:.3g}" if worst < 1 else ""
+        how = f"; the largest relative violation seen is {worst:.3g}" if 0 < worst < 1 else ""
+        how = "; the sides are equal there" if worst <= 0 else how
         return f"False{f', at {place}' if place else ''}: a counterexample is certified{how}{expected}."
     if verdict.status == "vacuous":
         return "Vacuous: it is proved that no instance meets the hypotheses."
+    if verdict.status == "gave up" and not tally.accepted:
+        return f"Not known: no instance met the hypotheses, of {tally.accepted + tally.discarded:,} that were tried."
     if verdict.status != "survived":
-        return f"Not known: the search ended as {verdict.status}."
+        why = f" ({tally.error})" if tally.error else ""
+        return f"Not known: the search ended as {verdict.status}{why}."
     proved = _proved(audit)
     sure = f"proved at {proved}; " if proved else ""
     beyond = f" But {fails_from(audit.beyond[0])}." if audit.beyond else ""
     met = f"; the hypotheses are {bounds(audit.vacuity)}" if audit.vacuity and bounds(audit.vacuity) else ""
+    short = ", but the search was cut short" if audit.status == CUT_SHORT else ""
     return (
-        f"No counterexample: {sure}{tally.evaluations:,} evaluations, {tally.accepted:,} instances, "
+        f"No counterexample{short}: {sure}{tried(audit)}, {tally.accepted:,} instances, "
         f"{tally.decided:,} judged exactly{met}.{beyond}"
     )
 
@@ -66,13 +72,14 @@ def _form(audit: Audit) -> str:
         if audit.failures is None:
             return ""
         if not audit.failures.rescue:
-            return "No restriction that was tried saves it."
+            text = saved_by_nothing(audit.failures)
+            return f"{text[0].upper()}{text[1:]}."
         rescue = audit.failures.rescue[0]
         return f"With {rescue.label} no counterexample is found ({rescue.evaluations:,} evaluations)."
     said = []
     for part in audit.parts:
         where = f"{part.relation}: " if len(audit.parts) > 1 else ""
-        laws = "; ".join(f"by {law.size} the best ratio is {law.closed_form}" for law in part.sharpness.laws)
+        laws = "; ".join(f"by {law.size} the best ratio seems to be {law.closed_form}" for law in part.sharpness.laws)
         better = sharper(part)
         text = sharp(part)[0]
         said.append(where + "; ".join(one for one in (text, laws, better) if one))
@@ -82,7 +89,7 @@ def _form(audit: Audit) -> str:
 def _needs(audit: Audit) -> str:
     spare = [v.change for v in audit.necessity if v.conclusion == SUPERFLUOUS]
     masked = [v.change for v in audit.necessity if v.conclusion == MASKED]
-    needed = [v.change for v in audit.necessity if v.status in (REFUTED, MEANINGLESS)]
+    needed = [_needed(v.change) for v in audit.necessity if v.status in (REFUTED, MEANINGLESS)]
     open_ = [v.change for v in audit.necessity if v.status == UNREACHED]
     said = []
     if spare:
@@ -95,6 +102,15 @@ def _needs(audit: Audit) -> str:
         said.append(f"without effect: {', '.join(masked)}")
     text = "; ".join(said)
     return f"{text[0].upper()}{text[1:]}." if text else ""
+
+
+def _needed(change: str) -> str:
+    """What is needed, of a change that breaks a claim: the hypothesis left out, or the narrow domain."""
+    wide, instead, narrow = change.partition(" instead of ")
+    if not instead:
+        return change.removeprefix("without ")
+    name, _, wider = wide.partition(" in ")
+    return f"{name} in {narrow} ({wider} is not enough)"
 
 
 def findings(audit: Audit) -> list[str]:
@@ -115,7 +131,7 @@ def _findings(audit: Audit) -> Iterator[str]:
         if variant.conclusion == SUPERFLUOUS:
             yield f"superfluous, proved at {' | '.join(variant.proved[:3])}: {variant.change}"
         elif variant.status == UNREACHED and variant.instances:
-            yield f"no counterexample found in {variant.evaluations:,} evaluations: {variant.change}"
+            yield f"no counterexample found in {variant.evaluations:,} evaluations, but not proved: {variant.change}"
     for variant in audit.strengthened:
         if variant.status == SURVIVED and variant.change in ("strict inequality", "equality"):
             yield f"no counterexample found to the {variant.change} ({variant.evaluations:,} evaluations)"
@@ -124,4 +140,5 @@ def _findings(audit: Audit) -> Iterator[str]:
     if audit.status == "refuted":
         yield "false as stated" if audit.claim.expect == "fails" else "refuted, and was expected to hold"
         if audit.failures is not None and audit.failures.rescue:
-            yield f"survives under the added hypothesis {audit.failures.rescue[0].label}"
+            rescue = audit.failures.rescue[0]
+            yield f"no counterexample with {rescue.label} added, in {rescue.evaluations:,} evaluations"

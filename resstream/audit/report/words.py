@@ -10,6 +10,7 @@ from resstream.audit.report.numbers import instance, places, table
 from resstream.audit.result import (
     AT_ZERO,
     ATTAINED,
+    CUT_SHORT,
     FAILS,
     LOOSE,
     MASKED,
@@ -52,6 +53,8 @@ def headline(audit: Audit) -> str:
     if verdict is None:
         return f"{audit.claim.id}: not tried"
     tally = verdict.tally
+    if audit.status == CUT_SHORT:
+        return f"{audit.claim.id}: cut short, with no counterexample in {tried(audit)}"
     if verdict.status == "refuted":
         return f"{audit.claim.id}: refuted, by a certified counterexample"
     if verdict.status == "survived":
@@ -65,6 +68,13 @@ def headline(audit: Audit) -> str:
     if verdict.status == "vacuous":
         return f"{audit.claim.id}: vacuous, as it is proved that no instance meets the hypotheses"
     return f"{audit.claim.id}: {verdict.status} ({tally.error})"
+
+
+def tried(audit: Audit) -> str:
+    """How many evaluations the main search made, and how many were asked of it if it was cut short."""
+    done = audit.verdict.tally.evaluations if audit.verdict else 0
+    asked = f" of {audit.budget:,}" if audit.status == CUT_SHORT else ""
+    return f"{done:,}{asked} evaluations"
 
 
 def sections(audit: Audit) -> list[tuple[str, list[str]]]:
@@ -90,7 +100,7 @@ def sentences(audit: Audit) -> list[Sentence]:
         found.append(Sentence("beyond the stated sizes", fails_from(beyond), "certified"))
         found.append(Sentence("beyond the stated sizes", f"  at {instance(beyond.counterexample)}", "certified"))
     for threshold in audit.thresholds:
-        found.append(Sentence("thresholds", threshold_text(threshold), "certified"))
+        found.append(Sentence("thresholds", threshold_text(threshold), "search"))
     found += [Sentence("proof", line, how) for line, how in proofs(audit.proofs)]
     found += [Sentence("vacuity", line, how) for line, how in _vacuity(audit)]
     if audit.sample:
@@ -117,22 +127,25 @@ def sharp(part: Part) -> tuple[str, str]:
         return f"a ratio says nothing: {s.one_sided}; {zero}", "search"
     if s.status == ATTAINED:
         place = places(s.shown.raw.sizes if s.shown else {})
-        trivial = f", only where a size is 1: elsewhere the largest ratio found is {s.nontrivial:.6g}"
-        tail = trivial if s.trivial_only and s.nontrivial is not None else ""
+        tail = ""
+        if s.trivial_only and s.nontrivial is not None:
+            tail = f", only where a size is 1: elsewhere the largest ratio found is {s.nontrivial:.6g}"
         return f"attained: the sides are equal at {place or 'an instance'}, where they are not zero{tail}", "certified"
     if s.status == NEARLY and s.family is not None:
         gaps = ", ".join(f"{gap:.1g}" for gap in s.family.gaps[::2])
         return f"approached as {s.family.direction}: the ratio of the sides is 1 less {gaps}, ...", "certified"
     if s.constant is not None:
-        text = f"loose: the best constant is {s.constant.closed_form} = {s.constant.value:.10g} ({s.constant.evidence})"
-        return text, "search"
+        best = f"the best constant seems to be {s.constant.closed_form} = {s.constant.value:.10g}"
+        return f"loose, as far as {s.evaluations:,} evaluations tell: {best} ({s.constant.evidence})", "search"
     if s.status == LOOSE and s.ratio > 0:
         tends = f"; it tends to {s.family.limit:.8g} as {s.family.direction}" if s.family else ""
         return (
-            f"loose: the largest ratio of the sides found is {s.ratio:.6g}{tends} ({s.evaluations:,} evaluations)",
+            f"loose, as far as {s.evaluations:,} evaluations tell: "
+            f"the largest ratio of the sides found is {s.ratio:.6g}{tends}",
             "search",
         )
-    return f"the largest ratio of the sides found is {s.ratio:.6g}; not known to be sharp", "search"
+    count = f"{s.evaluations:,} evaluations"
+    return f"the largest ratio of the sides found is {s.ratio:.6g} ({count}); not known to be sharp", "search"
 
 
 def _sharpness(part: Part, several: bool) -> Iterator[Sentence]:
@@ -143,11 +156,12 @@ def _sharpness(part: Part, several: bool) -> Iterator[Sentence]:
     if shown is not None and not s.one_sided:
         yield Sentence("sharpness", f"  at {instance(shown)}", "certified")
     for law in s.laws:
-        text = f"  by {law.size}: {law.closed_form} (agrees with {law.matched} sizes)"
+        held = f"; no instance exceeds it in {law.evaluations:,} evaluations" if law.evaluations else ""
+        text = f"  by {law.size}: {law.closed_form} (agrees with {law.matched} sizes{held})"
         yield Sentence("sharpness", text, "search")
     for name, row in s.by_size.items():
         if len({round(value, 6) for value in row.values()}) > 1:
-            yield Sentence("sharpness", f"  largest ratio by {name}: {table(row)}", "certified")
+            yield Sentence("sharpness", f"  largest ratio found by {name}: {table(row)}", "certified")
     if part.profile.sharper is not None:
         yield Sentence("sharpness", f"  sharper: {sharper(part)}", "search")
 
@@ -158,7 +172,7 @@ def sharper(part: Part) -> str:
     if found is None:
         return ""
     met = "; it is attained" if found.attained else ""
-    return f"{found.form} takes the place of the right side and survives ({found.survived:,} instances){met}"
+    return f"{found.form} takes the place of the right side and survives {found.evaluations:,} evaluations{met}"
 
 
 # ---- necessity --------------------------------------------------------------
@@ -166,7 +180,7 @@ def sharper(part: Part) -> str:
 
 def need(variant: Variant) -> str:
     """What is known of a hypothesis or of a domain."""
-    tried = f"{variant.instances:,} instances"
+    searched = f"no counterexample in {variant.evaluations:,} evaluations"
     detail = f" ({variant.detail})" if variant.detail else ""
     if variant.status == REFUTED:
         at = f": fails at {instance(variant.exhibit)}" if variant.exhibit else ""
@@ -174,12 +188,12 @@ def need(variant: Variant) -> str:
     if variant.status == MEANINGLESS:
         return f"{variant.change}: needed, as the claim has no meaning there{detail}"
     if variant.conclusion == SUPERFLUOUS:
-        return f"{variant.change}: superfluous, proved at {' | '.join(variant.proved[:3])}; survives {tried}{detail}"
+        return f"{variant.change}: superfluous, proved at {' | '.join(variant.proved[:3])}; {searched}{detail}"
     if variant.conclusion == MASKED:
         return f"{variant.change}: changes nothing{detail}"
     if variant.status == SURVIVED:
-        return f"{variant.change}: not known to be needed; survives {tried}{detail}"
-    return f"{variant.change}: not known{detail}; {variant.evaluations:,} evaluations"
+        return f"{variant.change}: not known to be needed; {searched}{detail}"
+    return f"{variant.change}: not known{detail}; {searched}"
 
 
 def _evidence(variant: Variant) -> str:
@@ -191,9 +205,16 @@ def _evidence(variant: Variant) -> str:
 def _strengthened(variants: tuple[Variant, ...]) -> Iterator[tuple[str, str]]:
     """Refuted and surviving ones, a line each."""
     for status, group in itertools.groupby(sorted(variants, key=lambda v: v.status), key=lambda v: v.status):
-        names = [v.change + (f" ({v.detail})" if v.detail else "") for v in group]
+        names = [v.change + (f" ({'; '.join(notes)})" if (notes := _notes(v)) else "") for v in group]
         word = "no counterexample found" if status == SURVIVED else status
-        yield f"{word}: {', '.join(names)}", "certified" if status == REFUTED else "search"
+        how = "certified" if status == REFUTED else "search" if status == SURVIVED else "not known"
+        yield f"{word}: {', '.join(names)}", how
+
+
+def _notes(variant: Variant) -> list[str]:
+    """What is said of a stronger claim beside its name: how long it was searched, unless it is refuted."""
+    length = f"{variant.evaluations:,} evaluations" if variant.status == SURVIVED else ""
+    return [note for note in (length, variant.detail) if note]
 
 
 # ---- where it fails ---------------------------------------------------------
@@ -225,33 +246,47 @@ def _failures(found: FailureMap) -> Iterator[tuple[str, str]]:
         searched = [cell.evaluations for cell in found.cells if cell.outcome == SURVIVES]
         each = f" ({min(searched):,} evaluations or more each)" if searched else ""
         unknown = any(cell.outcome not in MARKS for cell in found.cells)
-        tail = ", ? cut short, or too few instances met the hypotheses" if unknown else ""
+        reasons = dict.fromkeys(cell.evidence for cell in found.cells if cell.outcome not in MARKS and cell.evidence)
+        tail = f", ? not known ({'; '.join(reasons) or 'too few instances'})" if unknown else ""
         yield f"x a certified counterexample, . none found{each}{tail}", "search"
     for outcome, word in ((FAILS, "fails also with"), (SURVIVES, "no counterexample found with")):
-        kinds = [kind.label for kind in found.kinds if kind.outcome == outcome]
+        kinds = [kind for kind in found.kinds if kind.outcome == outcome]
         if kinds:
-            yield f"{word} {', '.join(kinds)}", "certified" if outcome == FAILS else "search"
+            least = min(kind.evaluations for kind in kinds)
+            each = f" ({least:,} evaluations or more each)" if outcome == SURVIVES else ""
+            names = ", ".join(kind.label for kind in kinds)
+            yield f"{word} {names}{each}", "certified" if outcome == FAILS else "search"
     for place, rescue in enumerate(found.rescue):
         word = "no counterexample is found under the added hypothesis" if place == 0 else "nor under"
-        yield f"{word} {rescue.label} ({rescue.instances:,} instances)", "search"
+        proved = f"; proved at {' | '.join(rescue.proved)}" if rescue.proved else ""
+        yield f"{word} {rescue.label} ({rescue.evaluations:,} evaluations{proved})", "search"
         if rescue.command:
             yield f"  {rescue.command}", "search"
     if not found.rescue:
-        yield "no restriction of the map was found to save it", "search"
+        yield saved_by_nothing(found), "search"
+
+
+def saved_by_nothing(found: FailureMap) -> str:
+    """That no restriction is known to save a claim, or that there is none to try."""
+    if len(found.cells) <= 1 and not found.kinds:
+        return "there is no restriction to try: one size, one kind of argument"
+    return "no restriction of the map was found to save it"
 
 
 def fails_from(beyond: Beyond) -> str:
     """Up to which size it holds, and from which on it fails."""
     b = beyond
+    count = f" ({b.evaluations:,} evaluations there)" if b.evaluations else ""
     return (
-        f"no counterexample for {b.size} <= {b.holds_to}; fails at {b.size} = {b.fails_from}, beyond the stated sizes"
+        f"fails at {b.size} = {b.fails_from}, beyond the stated sizes; "
+        f"no counterexample was found for {b.size} <= {b.holds_to}{count}"
     )
 
 
 def threshold_text(threshold: Threshold) -> str:
     """Where truth changes."""
     t = threshold
-    name = f", which is {t.closed_form} to nine digits" if t.closed_form else ""
+    name = f", which is {t.closed_form} to nine digits" if t.closed_form not in ("", f"{t.value:g}") else ""
     at = f" at {places(t.sizes)}" if t.sizes else ""
     if t.instance is None:
         return f"the largest ratio, linear in {t.quantity}, is 1 at {t.quantity} = {t.value:.8g}{name}"
@@ -329,11 +364,16 @@ def _vacuity(audit: Audit) -> Iterator[tuple[str, str]]:
         return
     tally = audit.verdict.tally
     drawn = tally.accepted + tally.discarded
+    if not tally.accepted:
+        yield f"the hypotheses are never met, as far as {drawn:,} instances tell", "search"
+        return
     yield f"{audit.acceptance:.1%} of {drawn:,} instances met the hypotheses ({tally.accepted:,})", "measured"
     found = audit.vacuity
     if found is None:
         return
-    if bounds(found):
+    if bounds(found) and tally.accepted:
         yield f"the hypotheses are {bounds(found)}", "proved" if found.proved == found.sizes else "search"
     if found.trivial_only:
-        yield f"every instance seen that met them is {found.trivial_only}", "search"
+        yield f"met by trivial instances only: every one seen that met them is {found.trivial_only}", "search"
+    elif found.thin:
+        yield "they ask for an equality that no instance drawn at random meets: only special ones were seen", "search"
