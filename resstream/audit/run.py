@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 import numpy as np
 
@@ -23,6 +24,7 @@ from resstream.claim import Claim, Instance
 from resstream.errors import ClaimFault, ResstreamError
 from resstream.falsify import batches, engines, falsify
 from resstream.falsify.counterexample import Counterexample
+from resstream.falsify.memory import Memory
 from resstream.falsify.run import refuted_by
 from resstream.falsify.verdict import Verdict
 
@@ -73,6 +75,7 @@ class _Run:
     begun: float
     end: float
     quick: bool
+    memory: str | Path | None
     progress: Callable[[str, int, int], None]
     kept: Callable[[Audit], None]
     witnesses: Witnesses = field(default_factory=Witnesses)
@@ -131,19 +134,21 @@ def audit(
     seed: int = 0,
     seconds: float = SECONDS,
     quick: bool = False,
+    memory: str | Path | None = None,
     progress: Callable[[str, int, int], None] = lambda *_: None,
     kept: Callable[[Audit], None] = lambda _: None,
 ) -> Audit:
     """Everything there is to ask about a claim, within a limit in seconds.
 
     budget: evaluations of the search for a counterexample. quick: no thresholds, no sizes beyond the stated ones, and
-    no longer search with the time that is left. progress: called with each question, its number and their number.
+    no longer search with the time that is left. memory: a directory of counterexamples of earlier runs, which join the
+    pool, and in which new ones are kept. progress: called with each question, its number and their number.
     kept: called with the audit as it stands after each question, for a caller that may have to end a claim that does
     not end by itself. Ctrl-C ends the audit, and what was found by then is returned. Raises ClaimError for a badly
     stated claim, and Contradiction where a proof and a certified counterexample speak of the same instances.
     """
     begun = time.monotonic()
-    run = _Run(claim, seed, budget, begun, begun + seconds, quick, progress, kept)
+    run = _Run(claim, seed, budget, begun, begun + seconds, quick, memory, progress, kept)
     try:
         _ask(run)
     except KeyboardInterrupt:
@@ -181,7 +186,7 @@ def _ask(run: _Run) -> None:
 def _verdict(run: _Run) -> Verdict:
     """The main search; the claim is found out about once, and a slow one is asked less of from then on."""
     for budget in (run.budget, LONGER * run.budget):
-        verdict = falsify(run.claim, budget, run.seed, seconds=max(0.6 * run.left(), 0.1))
+        verdict = falsify(run.claim, budget, run.seed, seconds=max(0.6 * run.left(), 0.1), memory=run.memory)
         run.keep(verdict=verdict)
         if heeded(verdict).status != "gave up":
             break
@@ -190,6 +195,10 @@ def _verdict(run: _Run) -> Verdict:
         run.witnesses.keep(verdict.counterexample)
         if verdict.counterexample.worst is not None:
             run.witnesses.add(verdict.counterexample.worst, run.seed)
+    for raw in Memory(run.memory).recall(run.claim) if run.memory is not None else ():
+        certificate = certified(run.claim, raw)
+        if certificate is not None:
+            run.witnesses.add(certificate, run.seed, "memory")
     if verdict.status != "error":
         with suppress(ClaimFault):
             run.claim = batches.settled(run.claim)

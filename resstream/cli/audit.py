@@ -31,6 +31,7 @@ def audit(
     quick: Annotated[
         bool, typer.Option("--quick", help="Leave out thresholds, larger sizes and longer searches.")
     ] = False,
+    memory: Annotated[bool, typer.Option(help="Try counterexamples of earlier runs first, and keep new ones.")] = True,
     html: Annotated[str | None, typer.Option(metavar="FILE", help="Write one self-contained page with plots.")] = None,
     as_markdown: Annotated[bool, typer.Option("--md", help="Print Markdown.")] = False,
     as_json: Json = False,
@@ -57,7 +58,7 @@ def audit(
         task = progress.add_task("", total=len(STAGES))
         for claim in chosen:
             answer = _audited(
-                claim, (budget, seed, seconds, quick), lambda done: progress.update(task, completed=done.stage)
+                claim, (budget, seed, seconds, quick, memory), lambda done: progress.update(task, completed=done.stage)
             )
             interrupted = answer.interrupted
             if answer.value is None and interrupted:
@@ -92,13 +93,14 @@ class Found:
     as_expected: bool
 
 
-def _audited(claim: Claim, asked: tuple[int, int, float, bool], told: Callable[[Found], None]) -> Answer[Found]:
+def _audited(claim: Claim, asked: tuple[int, int, float, bool, bool], told: Callable[[Found], None]) -> Answer[Found]:
     """The audit of a claim in a process of its own, so that what the claim does to it is an error of that claim."""
     from resstream.audit import Audit
     from resstream.audit import audit as audit_claim
     from resstream.audit.report import data, markdown, page, screen
+    from resstream.falsify.memory import DIRECTORY
 
-    budget, seed, seconds, quick = asked
+    budget, seed, seconds, quick, memory = asked
 
     def shown(audit: Audit, stage: int) -> Found:
         text = rendered(screen.summary(audit)) + "\n"
@@ -120,6 +122,7 @@ def _audited(claim: Claim, asked: tuple[int, int, float, bool], told: Callable[[
                 seed=seed,
                 seconds=seconds,
                 quick=quick,
+                memory=DIRECTORY if memory else None,
                 progress=lambda stage, done, _: stages.append((stage, done)),
                 kept=kept,
             ),

@@ -4,6 +4,7 @@ import dataclasses
 import json
 
 import jsonschema
+import numpy as np
 import pytest
 
 from resstream import audit as audits
@@ -12,11 +13,12 @@ from resstream.audit import failures, sharpness, thresholds, vacuity
 from resstream.audit import run as runs
 from resstream.audit.attack import Attack
 from resstream.audit.report import data, numbers, referee, words
-from resstream.audit.result import FAILS, LOOSE, SURVIVES, UNKNOWN
+from resstream.audit.result import FAILS, LOOSE, SURVIVES, UNKNOWN, Part, Sharpness
 from resstream.audit.witnesses import Witnesses
-from resstream.claim import at_most, claim, equal, less_than
-from resstream.domains import Orthogonal, Scalar, Vector
+from resstream.claim import Instance, at_most, claim, equal, less_than
+from resstream.domains import Orthogonal, Scalar, Vector, Whole
 from resstream.falsify import falsify
+from resstream.falsify.memory import Memory
 from resstream.falsify.verdict import TIME_IS_UP
 from resstream.reference import L1, row_norms
 
@@ -183,3 +185,23 @@ def test_a_rescue_says_how_long_it_was_searched_and_where_it_is_proved():
     assert rescue.proved == ("d = 1",)
     text = f"d = 1 ({rescue.evaluations:,} evaluations; proved at d = 1)"
     assert any(line.endswith(text) for line in lines(found))
+
+
+def test_a_counterexample_of_an_earlier_run_joins_the_pool(tmp_path):
+    @claim("trial.remembered", over={"k": Whole(0, 10**9)})
+    def trial(k):
+        """False at one number alone, which no search meets."""
+        return less_than(0, (k - 123449929) * (k - 123449929))
+
+    raw = Instance({}, {}, {"k": np.array([[123449929]], dtype=object)})
+    assert Memory(tmp_path).remember(trial, raw)
+    found = audits.audit(trial, budget=1024, seconds=2400, quick=True, memory=tmp_path)
+    assert found.status == "refuted"
+    assert found.verdict.counterexample.engine == "memory"
+    assert found.witnesses >= 1
+
+
+def test_sizes_at_which_alone_a_bound_is_met_are_named():
+    table = {1: 1.0, 2: 1.0, 3: 0.8889, 4: 1.0, 5: 0.96}
+    part = Part("lhs <= rhs", Sharpness("attained", 1.0, by_size={"n": table, "d": {2: 1.0, 3: 1.0}}))
+    assert list(words.regimes(part)) == ["the ratio comes to 1 at n = 2, 4 alone; elsewhere at most 0.96 was found"]

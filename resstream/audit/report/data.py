@@ -11,7 +11,7 @@ from importlib import resources
 from typing import Any
 
 from resstream.audit.report.referee import findings, opening
-from resstream.audit.report.words import sentences
+from resstream.audit.report.words import regimes, sentences
 from resstream.audit.result import Audit, FailureMap, Part
 from resstream.falsify.counterexample import Exhibit
 
@@ -48,6 +48,7 @@ def to_json(audit: Audit) -> dict[str, Any]:
         "counterexample": verdict.counterexample.json() if verdict and verdict.counterexample else None,
         "witnesses": audit.witnesses,
         "parts": [_part(part) for part in audit.parts],
+        "regimes": [text for part in audit.parts for text in regimes(part)],
         "necessity": [plain(variant) for variant in audit.necessity],
         "strengthened": [plain(variant) for variant in audit.strengthened],
         "failures": None if audit.failures is None else _failures(audit.failures),

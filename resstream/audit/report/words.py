@@ -33,6 +33,9 @@ from resstream.prove.answer import INEXPRESSIBLE, MODEL, PROVED, UNDECIDED, Answ
 
 GOALS_SHOWN = 6
 
+REACHED, BELOW = 1e-9, 1e-3
+"""How near to 1 a ratio is where a bound is met, and how far at least where it is not."""
+
 MARKS = {FAILS: "x", SURVIVES: "."}
 """How the map is written where there is no colour."""
 
@@ -162,8 +165,21 @@ def _sharpness(part: Part, several: bool) -> Iterator[Sentence]:
     for name, row in s.by_size.items():
         if len({round(value, 6) for value in row.values()}) > 1:
             yield Sentence("sharpness", f"  largest ratio found by {name}: {table(row)}", "certified")
+    for text in regimes(part):
+        yield Sentence("sharpness", f"  {text}", "search")
     if part.profile.sharper is not None:
         yield Sentence("sharpness", f"  sharper: {sharper(part)}", "search")
+
+
+def regimes(part: Part) -> Iterator[str]:
+    """At which sizes of at least 2 the bound is met or approached, where that is so at some of them only."""
+    for name, row in part.sharpness.by_size.items():
+        best = {n: max(v, part.sharpness.limits.get(name, {}).get(n, 0.0)) for n, v in row.items() if n >= 2}
+        reached = [n for n, v in best.items() if v > 1 - REACHED]
+        below = {n: v for n, v in best.items() if v < 1 - BELOW}
+        if reached and below and len(reached) + len(below) == len(best):
+            alone = f"{name} = {', '.join(map(str, reached))}"
+            yield f"the ratio comes to 1 at {alone} alone; elsewhere at most {max(below.values()):.6g} was found"
 
 
 def sharper(part: Part) -> str:
@@ -193,7 +209,7 @@ def need(variant: Variant) -> str:
         return f"{variant.change}: changes nothing{detail}"
     if variant.status == SURVIVED:
         return f"{variant.change}: not known to be needed; {searched}{detail}"
-    return f"{variant.change}: not known{detail}; {searched}"
+    return f"{variant.change}: not known{detail}" + (f"; {searched}" if variant.evaluations else "")
 
 
 def _evidence(variant: Variant) -> str:
