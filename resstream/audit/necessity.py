@@ -118,8 +118,7 @@ def _variant(change: str, found: Outcome, attack: Attack) -> Variant:
     counts = (found.instances, found.evaluations)
     if found.certificate is not None:
         shown = Counterexample.of(found.certificate, attack.seed, found.engine)
-        zero = bool(shown.judgement.lhs == 0 and shown.judgement.rhs == 0)
-        detail = "where both sides are zero" if zero else ""
+        detail = "where both sides are zero" if shown.judgement.at_zero else ""
         return Variant(change, REFUTED, NEEDED, *counts, detail=detail, exhibit=shown)
     for verdict in found.verdicts:
         undefined = verdict.tally.undefined_at
@@ -284,6 +283,6 @@ def _tried(change: str, claim: Claim, shown: Sequence[Exhibit], attack: Attack, 
         certificate = certified(claim, exhibit.raw)
         if certificate is not None:
             known = Counterexample.of(certificate, attack.seed, "the pool")
-            zero = bool(known.judgement.lhs == 0 and known.judgement.rhs == 0)
-            return Variant(change, REFUTED, NEEDED, detail="where both sides are zero" if zero else "", exhibit=known)
+            detail = "where both sides are zero" if known.judgement.at_zero else ""
+            return Variant(change, REFUTED, NEEDED, detail=detail, exhibit=known)
     return _variant(change, attack(claim, budget), attack)

@@ -10,7 +10,7 @@ from typing import Any
 
 from resstream.arithmetic import EXPONENTIAL, RATIONAL, Ball, NumberSystem
 from resstream.claim import Claim, Instance
-from resstream.errors import ArithmeticLimit, DomainError, Unbounded
+from resstream.errors import ArithmeticLimit, DomainError, Unbounded, Undecided
 from resstream.relations import HOLDS, TIED, UNDECIDED, UNDEFINED, VIOLATED, Decision
 
 PRECISIONS = (128, 256, 1024, 4096)
@@ -48,6 +48,14 @@ class Judgement:
     def reading(self) -> str:
         """The number system, as it is called in reports."""
         return "exact numbers" if self.bits is None else f"{self.bits} bits"
+
+    @property
+    def at_zero(self) -> bool:
+        """Whether both sides are known to be zero; a ball that may be is not."""
+        try:
+            return bool(self.lhs == 0) and bool(self.rhs == 0)
+        except Undecided:
+            return False
 
 
 def judge(claim: Claim, raw: Instance, precisions: tuple[int, ...] = PRECISIONS) -> Judgement:

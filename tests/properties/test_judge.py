@@ -228,3 +228,16 @@ def test_why_a_hypothesis_decides_nothing_is_said():
         assert read(about(lambda x: at_most(x, 4), unsure), X, Ball(128)).outcome == HOLDS
     outside = read(about(lambda x: at_most(x, 2), negative), X, RATIONAL)
     assert (outside.outcome, outside.reason, outside.lhs, outside.kind, outside.rhs) == (OUTSIDE, "", 3, "<", 0)
+
+
+@pytest.mark.parametrize(
+    ("conclusion", "both"),
+    [
+        (lambda x: less_than(x - x, 0 * x), True),
+        (lambda x: at_most(x, 2), False),
+        (lambda x: at_most(sqrt(2 * x) * sqrt(3 * x) - sqrt(6 * x * x), -exact(TINY)), False),
+        (lambda x: equal(0 * x, sqrt(2 * x) * sqrt(3 * x) - sqrt(6 * x * x)), False),  # zero, as no ball can tell
+    ],
+)
+def test_both_sides_are_zero_only_where_that_is_known(conclusion, both):
+    assert judge(about(conclusion), X).at_zero is both
