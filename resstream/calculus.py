@@ -73,8 +73,9 @@ def lipschitz(
         return every(apart, at_most(slope, bound * ones((1, 1), slope)))
 
     shown = constant.value if isinstance(constant, Exact) else _named(constant) if callable(constant) else constant
-    said = statement or f"{_named(function)} is Lipschitz from {norm_in} to {outer} with the constant {shown}."
-    return _claim(id, conclusion, {"pair": Pair(domain), **others}, said, fields)
+    said = f"{_named(function)} is Lipschitz from {norm_in} to {outer} with the constant {shown}"
+    said += ", which its Jacobian at pair[0] does not exceed." if flat else "."
+    return _claim(id, conclusion, {"pair": Pair(domain), **others}, statement or said, fields)
 
 
 def jacobian_is(

@@ -223,7 +223,10 @@ def test_a_set_without_an_inside_says_nothing_of_the_jacobian():
 
 def test_a_claim_says_what_it_is_of():
     claim = lipschitz("t.said", softmax, Vector("d"), exact(1, 2), L1, LINF, source="here", sizes={"d": range(2, 4)})
-    assert claim.headline == "softmax is Lipschitz from l1 to linf with the constant 1/2."
+    said = "softmax is Lipschitz from l1 to linf with the constant 1/2"
+    assert claim.headline == f"{said}, which its Jacobian at pair[0] does not exceed."
+    assert lipschitz("t.pairs", softmax, Simplex("d"), exact(1, 2), L1, LINF).headline == f"{said}."
+    assert lipschitz("t.own", softmax, Simplex("d"), 1, statement="As I say.").headline == "As I say."
     assert (claim.source, claim.size_ranges(), claim.over["pair"]) == ("here", {"d": range(2, 4)}, Pair(Vector("d")))
     assert jacobian_is("t.s", exp, lambda x: x, Vector("d")).headline == "The Jacobian of exp is the function."
     with pytest.raises(ClaimError, match=r"over: expected other names than x and pair"):
