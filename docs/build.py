@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import inspect
 import json
 import os
 import shutil
@@ -26,6 +27,7 @@ from nbclient import NotebookClient
 from nbconvert import MarkdownExporter
 from whole import faults
 
+import resstream
 from resstream import claims
 from resstream.lab.gallery import write_gallery
 
@@ -34,7 +36,9 @@ ROOT = DOCS.parent
 
 ROOMS = {
     "claim": "State a claim",
+    "relations": "Relations",
     "domains": "Domains",
+    "strategies": "Domains as Hypothesis strategies",
     "reference": "The mathematics",
     "arithmetic": "Number systems",
     "claims": "The library",
@@ -42,6 +46,7 @@ ROOMS = {
     "audit": "Audit a claim",
     "observe": "Look at a model",
     "lab": "The laboratory",
+    "enclosures": "Enclosures of results",
     "errors": "Errors",
 }
 """The rooms of which the reference has a page."""
@@ -77,6 +82,16 @@ def reference_page(room: str, title: str) -> str:
     words = (module.__doc__ or "").strip().partition("\n")
     named = "\n".join(f"::: resstream.{room}.{name}\n" for name in public(room) if documented(module, name))
     return f"# {title}\n\n`resstream.{room}`: {words[0]}\n{words[2]}\n\n{named}"
+
+
+def names_page() -> str:
+    """The names that `import resstream as rs` gives, each with its first sentence."""
+    rows = []
+    for name in resstream.__all__:
+        words = (inspect.getdoc(getattr(resstream, name)) or "").partition("\n")[0].replace("|", r"\|")
+        if not name.startswith("_"):
+            rows.append(f"| `rs.{name}` | {words} |")
+    return "# import resstream as rs\n\n| name | what it is |\n|---|---|\n" + "\n".join(rows) + "\n"
 
 
 def documented(module: object, name: str) -> bool:
@@ -123,6 +138,7 @@ def assemble(pages: Path) -> None:
     for name, page in (("CLAIMS.md", "claims.md"), ("CHANGELOG.md", "changelog.md"), ("proofs/README.md", "proofs.md")):
         (pages / page).write_text(relinked((ROOT / name).read_text(encoding="utf-8"), at_root=True), encoding="utf-8")
     (pages / "reference").mkdir()
+    (pages / "reference" / "index.md").write_text(names_page(), encoding="utf-8")
     for room, title in ROOMS.items():
         (pages / "reference" / f"{room}.md").write_text(reference_page(room, title), encoding="utf-8")
     (pages / "tutorials").mkdir(exist_ok=True)
@@ -133,7 +149,9 @@ def assemble(pages: Path) -> None:
 
 def settings(pages: Path) -> str:
     """The settings of the site: its navigation has the pages of the reference, and at its end what it does not name."""
-    listed = json.dumps([{title: f"reference/{room}.md"} for room, title in ROOMS.items()])
+    listed = json.dumps(
+        [{"All at a glance": "reference/index.md"}, *({title: f"reference/{room}.md"} for room, title in ROOMS.items())]
+    )
     text = (DOCS / "mkdocs.yml").read_text(encoding="utf-8").replace("{{reference}}", listed)
     others = sorted(str(page.relative_to(pages)) for page in pages.rglob("*.md"))
     unnamed = [page for page in others if page not in text and page != "proofs.md"]
