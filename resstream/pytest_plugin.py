@@ -1,5 +1,8 @@
 """pytest plugin: every claim that a `test_*.py`, `claims_*.py` or `conftest.py` states is a test, named by its id.
 
+It may stand at the top or in a class, under a name or under one that was given away again; in a `claims_*.py` also in
+a list, a tuple, a set or a dictionary, which in a test module are data of its tests. `__test__ = False` leaves a class out.
+
 A claim expected to hold passes when a search with a budget of evaluations finds no counterexample; one expected to fail
 passes when it is refuted. The report of a failure is the counterexample; that of an error is the line of the claim.
 """
@@ -168,8 +171,12 @@ def _claims_in(collector: Any, name: str, obj: object, kind: type[Claim]) -> lis
     if issubclass(type(obj), kind):
         lost = claims.unnamed(collector.module) if isinstance(collector, pytest.Class) else []
         return [obj, *(one for one in lost if _scope(one) == collector.obj.__qualname__)]  # type: ignore[list-item]
+    of_claims = collector.path.name.startswith("claims_")
     if name == "__resstream_claims__":
-        return [one for one in claims.unnamed(collector.module) if not _scope(one)]
+        lost = [one for one in claims.unnamed(collector.module) if not _scope(one)]
+        return lost if of_claims else [one for one in lost if one.__name__ != "<lambda>"]
+    if not of_claims:  # what the lists of a test module hold is data of its tests
+        return []
     if type(obj) not in (list, tuple, set, frozenset, dict):
         return []
     values: Any = obj.values() if isinstance(obj, dict) else obj

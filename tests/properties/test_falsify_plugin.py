@@ -224,6 +224,17 @@ def test_no_claim_is_dropped_wherever_it_stands_and_the_command_line_sees_the_sa
     assert set(found) == {name.rpartition("::")[2] for name in PLACES}
 
 
+def test_lists_of_a_test_module_are_data_of_its_tests_and_a_class_may_be_left_out(pytester):
+    state(
+        pytester, HIDDEN_PLACES + "\n    class Left:\n        __test__ = False\n        one = LISTED[0]\n", "test_mine"
+    )
+    result = pytester.runpytest_inprocess("--collect-only", "-q", "-p", "no:cacheprovider")
+    collected = [line.split("::", 1)[1] for line in result.outlines if "::" in line]
+    assert sorted(collected) == sorted(
+        [*PLACES - {"mine.made.2", "mine.made.3", "mine.made.4"}, "TestThere::test_plain"]
+    )
+
+
 def test_claims_of_a_conftest_are_collected_and_nothing_else_of_it(pytester):
     state(
         pytester,

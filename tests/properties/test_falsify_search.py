@@ -37,7 +37,9 @@ def long_enough(q, t):  # noqa: ARG001 - hypotheses name what the claim is over
 
 
 class Trial:
-    """Claims to try the search on; inside a class, so that the plugin does not collect them."""
+    """Claims to try the search on, which are no tests by themselves."""
+
+    __test__ = False
 
     @claim("trial.sharp", over={"A": RowStochastic("n"), "B": RowStochastic("n")}, sizes={"n": range(3, 6)})
     def sharp(A, B):
