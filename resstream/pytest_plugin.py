@@ -1,7 +1,8 @@
 """pytest plugin: every claim that a `test_*.py`, `claims_*.py` or `conftest.py` states is a test, named by its id.
 
 It may stand at the top or in a class, under a name or under one that was given away again; in a `claims_*.py` also in
-a list, a tuple, a set or a dictionary, which in a test module are data of its tests. `__test__ = False` leaves a class out.
+a list, a tuple, a set or a dictionary, which in a test module are data of its tests. A class with `__test__ = False` is
+left out.
 
 A claim expected to hold passes when a search with a budget of evaluations finds no counterexample; one expected to fail
 passes when it is refuted. The report of a failure is the counterexample; that of an error is the line of the claim.
