@@ -2,12 +2,12 @@
 """Scores audits on theorems with recorded answers: facts found, missed and stated wrongly.
 
     python benchmarks/audit_bench.py [DIR] [--only ID,...] [--save DIR | --from DIR] [--seconds S] [--seed N] [--quick]
-                                     [--json [FILE]]
+                                     [--workers N] [--json [FILE]]
 
-DIR holds `answers.json` and the files of claims that it names. Claims are audited one after another, each by
-`resstream audit FILE::ID --json` in a fresh directory (so that no remembered counterexample helps). --save keeps every
-audit's JSON as DIR/ID.json, and --from scores such files again without running anything. Only the documented JSON is
-read, and all of that in the class `View`.
+DIR holds `answers.json` and the files of claims that it names. Claims are audited one after another (or --workers at a
+time), each by `resstream audit FILE::ID --json` in a fresh directory (so that no remembered counterexample helps).
+--save keeps every audit's JSON as DIR/ID.json, and --from scores such files again without running anything. Only the
+documented JSON is read, and all of that in the class `View`.
 
 A fact is found, missed (nothing said, or not known) or WRONG (the opposite is said). Statements that are no recorded
 fact (cells, proofs, variants, ratios) are held against the truth as well. `unverified` lists those without an answer.
@@ -24,6 +24,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 FOUND, MISSED, WRONG = "found", "missed", "WRONG"
@@ -588,6 +589,7 @@ def main() -> None:
     parser.add_argument("--only", default="", help="ids, with commas")
     parser.add_argument("--save", type=Path, help="a directory for the JSON of every audit")
     parser.add_argument("--from", dest="source", type=Path, help="a directory of such JSON, to be scored again")
+    parser.add_argument("--workers", type=int, default=1, help="audits at a time; more than cores make them shallow")
     parser.add_argument("--seconds", default="")
     parser.add_argument("--seed", default="")
     parser.add_argument("--quick", action="store_true")
@@ -597,20 +599,23 @@ def main() -> None:
         text for name in ("seconds", "seed") if getattr(options, name) for text in (f"--{name}", getattr(options, name))
     ]
     passed += ["--quick"] if options.quick else []
-    rows = []
-    for theorem in json.loads((options.folder / "answers.json").read_text())["theorems"]:
-        if options.only and theorem["id"] not in options.only.split(","):
-            continue
+    theorems = json.loads((options.folder / "answers.json").read_text())["theorems"]
+    theorems = [one for one in theorems if not options.only or one["id"] in options.only.split(",")]
+    if options.source:
+        theorems = [one for one in theorems if (options.source / f"{one['id']}.json").exists()]
+
+    def record_of(theorem: dict) -> dict:
         if options.source:
-            path = options.source / f"{theorem['id']}.json"
-            if not path.exists():
-                continue
-            record = json.loads(path.read_text())
-        else:
-            record = run(options.folder, theorem, passed)
-            if options.save:
-                options.save.mkdir(parents=True, exist_ok=True)
-                (options.save / f"{theorem['id']}.json").write_text(json.dumps(record))
+            return json.loads((options.source / f"{theorem['id']}.json").read_text())
+        record = run(options.folder, theorem, passed)
+        if options.save:
+            options.save.mkdir(parents=True, exist_ok=True)
+            (options.save / f"{theorem['id']}.json").write_text(json.dumps(record))
+        return record
+
+    rows = []
+    pool = ThreadPoolExecutor(options.workers)  # each audit is a process of its own
+    for theorem, record in zip(theorems, pool.map(record_of, theorems), strict=True):
         row = scored(theorem, record)
         rows.append(row)
         missed = ", ".join(

@@ -206,7 +206,7 @@ def profile(
         return Profile()
     curves = _curves(sample)
     for _ in range(TRIES):
-        if attack.left() <= 0:
+        if attack.left() <= 0 or budget < 1:
             break
         best = _lowest_form(sample)
         if best is None:

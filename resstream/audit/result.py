@@ -249,8 +249,8 @@ class Variant:
 class Vacuity:
     """Where the hypotheses are met. sizes: those at which they were never met; proved: which of those for certain.
 
-    trivial_only: every instance that met them had equal rows, was a signed permutation or was zero. thin: whether they
-    ask for an equality that no instance drawn at random meets, so that only special ones were seen.
+    trivial_only: every instance that met them had equal rows, was a signed permutation or was zero. thin: whether none
+    that met them still did after a nudge, as where an equality is asked for, so that only special ones were seen.
     """
 
     met: int = 0

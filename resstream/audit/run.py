@@ -46,6 +46,9 @@ SHARE = 0.06
 FARTHEST = 65
 """Up to which size a law of the best ratio is followed."""
 
+PROFILED = 0.3
+"""The share of what is left that a search of a sharper bound may take, which is as long as the main one."""
+
 LONGER = 8
 """How many times the budget a claim has whose hypotheses were met too rarely."""
 
@@ -295,14 +298,18 @@ def _part(run: _Run, index: int, count: int, kind: str) -> None:
     one = restate.only(run.claim, index) if count > 1 else run.claim
     budget = min(sharp.BUDGET, 2 * run.budget)
     found, refuting, telling = sharp.sharpness(one, run.attack, budget)
-    if found.status == LOOSE and run.audit.vacuity is not None and run.audit.vacuity.thin:
-        found = replace(found, status=UNSURE, constant=None)  # special instances tell of nothing else
+    thin = run.audit.vacuity is not None and run.audit.vacuity.thin
+    if found.status == LOOSE and (thin or found.evaluations < run.audit.budget):
+        # Special instances tell of nothing else, and "not sharp" is searched no less than the claim.
+        found = replace(found, status=UNSURE, constant=None)
     for certificate in refuting:
         run.refute(certificate.raw, "ascent")
         if run.is_refuted:
             return
     extremals = [*(e.raw for e in (found.extremal, found.shown) if e is not None), *telling]
-    seen = profiles.profile(run.claim, index, run.attack, extremals, run.budget)
+    # A sharper bound is searched as long as the claim, or not named.
+    fits = run.audit.budget <= PROFILED * run.left() * run.attack.rate
+    seen = profiles.profile(run.claim, index, run.attack, extremals, run.audit.budget if fits else 0)
     relation = f"lhs {kind} rhs" if count == 1 else f"part {index + 1} of {count}: lhs {kind} rhs"
     run.keep(parts=(*run.audit.parts, Part(relation, found, seen)))
 

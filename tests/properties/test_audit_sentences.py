@@ -13,7 +13,7 @@ from resstream.audit import failures, sharpness, thresholds, vacuity
 from resstream.audit import run as runs
 from resstream.audit.attack import Attack
 from resstream.audit.report import data, numbers, referee, words
-from resstream.audit.result import FAILS, LOOSE, SURVIVES, UNKNOWN, Part, Sharpness
+from resstream.audit.result import FAILS, LOOSE, SURVIVES, UNKNOWN, UNSURE, Part, Sharpness
 from resstream.audit.witnesses import Witnesses
 from resstream.claim import Instance, at_most, claim, equal, less_than
 from resstream.domains import Orthogonal, Scalar, Vector, Whole
@@ -205,3 +205,21 @@ def test_sizes_at_which_alone_a_bound_is_met_are_named():
     table = {1: 1.0, 2: 1.0, 3: 0.8889, 4: 1.0, 5: 0.96}
     part = Part("lhs <= rhs", Sharpness("attained", 1.0, by_size={"n": table, "d": {2: 1.0, 3: 1.0}}))
     assert list(words.regimes(part)) == ["the ratio comes to 1 at n = 2, 4 alone; elsewhere at most 0.96 was found"]
+
+
+def test_a_bound_that_was_searched_less_than_the_claim_is_not_called_loose(monkeypatch):
+    @claim("trial", over={"x": Scalar(0, 1)})
+    def trial(x):
+        """Loose by a factor of four."""
+        return at_most(x * (1 - x), 1)
+
+    def hardly(*arguments, **options):
+        found, refuting, telling = measured(*arguments, **options)
+        return dataclasses.replace(found, evaluations=100), refuting, telling
+
+    measured = sharpness.sharpness
+    assert audit(trial).parts[0].sharpness.status == LOOSE
+    monkeypatch.setattr(sharpness, "sharpness", hardly)
+    found = audit(trial).parts[0]
+    assert found.sharpness.status == UNSURE
+    assert words.sharp(found)[0].endswith("not known to be sharp")

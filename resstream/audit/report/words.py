@@ -392,4 +392,4 @@ def _vacuity(audit: Audit) -> Iterator[tuple[str, str]]:
     if found.trivial_only:
         yield f"met by trivial instances only: every one seen that met them is {found.trivial_only}", "search"
     elif found.thin:
-        yield "they ask for an equality that no instance drawn at random meets: only special ones were seen", "search"
+        yield "none of those that met them still did after a nudge: only special instances were seen", "search"
