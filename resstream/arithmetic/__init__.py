@@ -40,6 +40,7 @@ from resstream.arithmetic.exponentials import EXPONENTIAL, ExponentialEntry
 from resstream.arithmetic.literals import Exact, Irrational, Literal, e, exact, pi, to_fmpq, to_fraction
 from resstream.arithmetic.rationals import RATIONAL, RationalEntry, one_entry
 from resstream.arithmetic.symbols import SYMBOLIC, SymbolicEntry, is_expression
+from resstream.arithmetic.terms import proving
 from resstream.errors import DomainError, ForeignNumber, ShapeError
 
 Array = np.ndarray[Any, Any]
@@ -460,7 +461,7 @@ def peak(x: Array) -> Array:
 
     Of expressions it is 0: they have no range to stay in, and are simpler without.
     """
-    if not _is_float(x) and is_expression(leading(x)):
+    if not _is_float(x) and (is_expression(leading(x)) or proving()):
         return zeros((1, 1), x)
     return amax(frozen(x))
 

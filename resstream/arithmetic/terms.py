@@ -21,6 +21,9 @@ from resstream.arithmetic.balls import precision
 from resstream.arithmetic.entries import Entry, NoValue, place
 from resstream.arithmetic.obligations import NONNEGATIVE, NONZERO, POSITIVE, ZERO, note
 from resstream.arithmetic.rationals import exact_root, exact_value, one_entry
+from resstream.arithmetic.unknowns import Case, Unknowns
+
+Array = np.ndarray[Any, Any]
 
 NUMBER, VARIABLE = "number", "variable"
 BRANCH = "branch"
@@ -186,7 +189,9 @@ class TermEntry(Entry):
     def below(self, other: Any) -> bool | None:
         """Whether it is less; a decision is noted, as the code may branch on it."""
         answer = is_below(self, other)
-        if answer is not None and self is not other:
+        if answer is None:
+            return _in_cases(other.minus(self), POSITIVE, self.minus(other), NONNEGATIVE)
+        if self is not other:
             first, second = (other, self) if answer else (self, other)
             note(first.minus(second), POSITIVE if answer else NONNEGATIVE, f"{BRANCH} in {place()}")
         return answer
@@ -194,7 +199,9 @@ class TermEntry(Entry):
     def same(self, other: Any) -> bool | None:
         """Whether it is equal; a decision is noted, as the code may branch on it."""
         answer = is_same(self, other)
-        if answer is not None and self is not other:
+        if answer is None:
+            return _in_cases(self.minus(other), ZERO, self.minus(other), NONZERO)
+        if self is not other:
             note(self.minus(other), ZERO if answer else NONZERO, f"{BRANCH} in {place()}")
         return answer
 
@@ -241,6 +248,81 @@ def variable(label: tuple[str, tuple[int, ...]]) -> TermEntry:
     entry = TermEntry(VARIABLE, (), None, arb(0, float("inf")))
     entry.label = label
     return entry
+
+
+# ---- unknown members --------------------------------------------------------
+
+_unknown_terms: ContextVar[TermUnknowns | None] = ContextVar("unknown_terms", default=None)
+
+
+class TermUnknowns(Unknowns):
+    """Variables, of which `known` collects the conditions: (entry, kind), each `kind` 0.
+
+    Inside `deciding` a comparison that no enclosure decides is made in each of two cases, and known in each. solves:
+    whether conditions that are equations are wanted (as for inequalities) or formulas (as for identities).
+    """
+
+    def __init__(self, case: Case | None = None, solves: bool = True) -> None:
+        super().__init__(case)
+        self.solves = solves
+        self.count = 0
+        self.known: list[tuple[TermEntry, str]] = []
+
+    @contextmanager
+    def deciding(self) -> Iterator[None]:
+        """Where comparisons of variables make cases."""
+        before = _unknown_terms.set(self)
+        try:
+            yield
+        finally:
+            _unknown_terms.reset(before)
+
+    def real(self, shape: tuple[int, ...]) -> Array:
+        out = np.empty(shape, dtype=object)
+        for index in np.ndindex(shape):
+            self.count += 1
+            out[index] = variable((f"x{self.count}", ()))
+        return out
+
+    def nonnegative(self, shape: tuple[int, ...]) -> Array:
+        entries = self.real(shape)
+        self.assume(entries, NONNEGATIVE)
+        return entries
+
+    def positive(self, shape: tuple[int, ...]) -> Array:
+        entries = self.real(shape)
+        self.assume(entries, POSITIVE)
+        return entries
+
+    def whole(self, shape: tuple[int, ...], low: int, high: int) -> Array:
+        """Each value in turn."""
+        out = np.empty(shape, dtype=object)
+        for index in np.ndindex(shape):
+            out[index] = number(fmpq(self.among(range(low, high + 1))))
+        return out
+
+    def one(self) -> TermEntry:
+        return number(fmpq(1))
+
+    def assume(self, entries: Array, kind: str) -> None:
+        self.known += [(entry, kind) for entry in entries.flat]
+
+
+def proving() -> bool:
+    """Whether what is computed is to hold for all values of variables."""
+    return _unknown_terms.get() is not None
+
+
+def _in_cases(first: Entry, kind: str, second: Entry, otherwise: str) -> bool | None:
+    """Whether the first is `kind` 0: in one case it is, in another the second is `otherwise` 0; None outside a proof."""
+    unknowns = _unknown_terms.get()
+    if unknowns is None:
+        return None
+    holds = unknowns.among((True, False))
+    assert isinstance(first, TermEntry)
+    assert isinstance(second, TermEntry)
+    unknowns.known.append((first, kind) if holds else (second, otherwise))
+    return holds
 
 
 def _both(first: TermEntry, second: TermEntry, operation: Any) -> fmpq | None:

@@ -35,6 +35,8 @@ class Answer:
     obligations: int = 0
     seconds: float = 0.0
     model: Instance | None = None
+    kernel: bool = False
+    """Whether Rocq's kernel has accepted a certificate of this proof."""
 
     @property
     def proved(self) -> bool:

@@ -33,7 +33,7 @@ _ONE = """\
 """
 
 _PREAMBLE = """\
-From Coq Require Import Reals Lra.
+From Coq Require Import Reals Lra{more}.
 {imports}Open Scope R_scope.
 
 Ltac settle_branches := repeat match goal with
@@ -108,13 +108,13 @@ def write_book(traces: Sequence[Trace]) -> str:
     return "".join(parts) + f"\nDefinition all_of_them := {proof}.\nPrint Assumptions all_of_them.\n"
 
 
-def plain_preamble() -> str:
-    """What a file begins with that needs no interval: the real numbers, and tactics for rational values."""
-    return _PREAMBLE.format(imports="")
+def plain_preamble(*more: str) -> str:
+    """What a file begins with that needs no interval: the real numbers, further modules, tactics for rational values."""
+    return _PREAMBLE.format(imports="", more="".join(f" {module}" for module in more))
 
 
 def _preamble(traces: Sequence[Trace]) -> str:
-    return _PREAMBLE.format(imports="" if all(map(_is_plain, traces)) else _INTERVALS)
+    return _PREAMBLE.format(imports="" if all(map(_is_plain, traces)) else _INTERVALS, more="")
 
 
 def _is_plain(trace: Trace) -> bool:

@@ -136,11 +136,11 @@ def trace(claim: Claim, raw: Instance, bits: int = BITS) -> Trace:
 def _with_names(name: str, value: Any, found: list[tuple[str, Array | str]]) -> Any:
     """An object whose entries carry names, rational ones as leaves, however they were built; its arrays are listed."""
     if isinstance(value, np.ndarray) and value.dtype == object:
-        identifier = _identifier(name)
+        called = identifier(name)
         named = np.empty_like(value)
         for index in np.ndindex(value.shape):
-            named[index] = _named(value[index], (identifier, index))
-        found.append((identifier, named))
+            named[index] = _named(value[index], (called, index))
+        found.append((called, named))
         return named
     if isinstance(value, (list, tuple)):
         items = [_with_names(f"{name}[{place}]", part, found) for place, part in enumerate(value)]
@@ -164,7 +164,7 @@ _TAKEN = re.compile(
 )
 
 
-def _identifier(name: str) -> str:
+def identifier(name: str) -> str:
     """A name that every language takes, and that no file uses for something else."""
     plain = re.sub(r"\W+", "_", name).strip("_")
     return plain + "_" if keyword.iskeyword(plain) or _TAKEN.fullmatch(plain) else plain
@@ -305,15 +305,20 @@ def conditions(notes: Sequence[Obligation], facts: Sequence[Fact]) -> Iterator[F
 
 def _noted(notes: Sequence[Obligation]) -> Iterator[Fact]:
     """Notes as facts, once each. A comparison was noted as a difference; of numbers alone it says nothing."""
-    zero, seen = number(fmpq(0)), set()
+    seen = set()
     for note in notes:
-        entry, symbol = note.entry, note.kind
-        lhs, rhs = entry.operands if entry.operation == "-" else (entry, zero)
-        key = (id(lhs), symbol, id(rhs))
-        plain = all(side.operation == NUMBER and side.label is None for side in (lhs, rhs))
+        fact = compared(note.role, note.entry, note.kind)
+        key = (id(fact.lhs), fact.symbol, id(fact.rhs))
+        plain = all(side.operation == NUMBER and side.label is None for side in (fact.lhs, fact.rhs))
         if key not in seen and not plain:
             seen.add(key)
-            yield Fact(note.role, lhs, symbol, rhs)
+            yield fact
+
+
+def compared(about: str, entry: TermEntry, symbol: str) -> Fact:
+    """That an entry is `symbol` 0; of a difference, as a comparison of its two parts."""
+    lhs, rhs = entry.operands if entry.operation == "-" else (entry, number(fmpq(0)))
+    return Fact(about, lhs, symbol, rhs)
 
 
 def reachable(roots: Sequence[TermEntry]) -> set[int]:
