@@ -82,5 +82,9 @@ def check(text: str, seconds: float = 120.0) -> Checked:
 
 
 def assumptions(output: str) -> tuple[int, frozenset[str]]:
-    """From what `Print Assumptions` printed: how many answers there are, and every axiom that they name."""
-    return len(_ANSWER.findall(output)), frozenset(_AXIOM.findall(output))
+    """From what `Print Assumptions` printed: how many answers there are, and every axiom that they name.
+
+    What tactics print before the first answer is no axiom; what is printed after it counts as one.
+    """
+    first = _ANSWER.search(output)
+    return len(_ANSWER.findall(output)), frozenset(_AXIOM.findall(output[first.start() :] if first else ""))

@@ -314,7 +314,7 @@ def proving() -> bool:
 
 
 def _in_cases(first: Entry, kind: str, second: Entry, otherwise: str) -> bool | None:
-    """Whether the first is `kind` 0: in one case it is, in another the second is `otherwise` 0; None outside a proof."""
+    """Whether the first is `kind` 0: in another case the second is `otherwise` 0. None outside a proof."""
     unknowns = _unknown_terms.get()
     if unknowns is None:
         return None

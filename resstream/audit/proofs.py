@@ -8,6 +8,7 @@ from contextlib import suppress
 
 from resstream.claim import Claim
 from resstream.falsify import pool
+from resstream.falsify.formats.theorem import with_kernel
 from resstream.prove import goals, vacuous
 from resstream.prove.answer import PROVED, Answer, agree
 
@@ -23,7 +24,7 @@ def prove(claim: Claim, seconds: float, keep: Callable[[Answer], None]) -> str:
 
     def work(pipe: pool.Pipe) -> None:
         try:
-            goals.prove(claim, seconds, progress=pipe.send)
+            goals.prove(claim, seconds, progress=lambda answer: pipe.send(with_kernel(claim, answer)))
             pipe.send(None)
         except ModuleNotFoundError as missing:  # Z3 is an extra
             pipe.send(f"{missing}; install resstream[prove]")

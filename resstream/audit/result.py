@@ -286,6 +286,8 @@ class Audit:
     thresholds: tuple[Threshold, ...] = ()
     beyond: tuple[Beyond, ...] = ()
     proofs: tuple[Answer, ...] = ()
+    theorem: str = ""
+    """The theorem of `proofs/` that covers it for all sizes; none but a claim of the library, unchanged, has one."""
     witnesses: int = 0
     """How many certified counterexamples every restriction was held against."""
     missing: tuple[str, ...] = ()

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from resstream import claims
 from resstream.audit import failures as failing
 from resstream.audit import necessity, proofs, restate, vacuity
 from resstream.audit import profile as profiles
@@ -86,7 +87,7 @@ class _Run:
     attack: Attack = field(init=False)
 
     def __post_init__(self) -> None:
-        self.audit = Audit(self.claim, self.seed, self.budget)
+        self.audit = Audit(self.claim, self.seed, self.budget, theorem=claims.theorem_of(self.claim))
         self.attack = Attack(self.seed, self.left)
 
     def left(self) -> float:

@@ -48,6 +48,8 @@ def show(
     """Show one claim: its statement, source, domains and code."""
     from rich.syntax import Syntax
 
+    from resstream import claims
+    from resstream.claims import levels
     from resstream.falsify.variants import find, origin_of
 
     claim = find(identifier)
@@ -60,6 +62,8 @@ def show(
     origin = origin_of(claim)
     if origin and origin.distribution:
         console.print(f"Pack: {origin.distribution} {origin.version}", markup=False, highlight=False)
+    if claims.own().get(claim.id) is claim:
+        console.print(f"Level: {levels.level(claim)}", markup=False, highlight=False)
     ranges = claim.size_ranges()
     for name, domain in claim.over.items():
         console.print(f"  {name} in {domain}", markup=False, highlight=False)

@@ -41,7 +41,7 @@ Budget = typer.Option(
 )
 Seed = typer.Option(min=0, max=2**64, help="Seed of every random stream.")
 
-FORM = "text, or another form: json, latex, html, python, pytest, numpy, sympy, check, rocq, lean."
+FORM = "text, or another form: json, latex, html, python, pytest, numpy, sympy, check, rocq, lean, or a pack's."
 """What --as takes."""
 
 

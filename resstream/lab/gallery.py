@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
 from html import escape
 from pathlib import Path
 from urllib.parse import quote
@@ -20,8 +21,8 @@ from resstream.audit import Audit, audit
 from resstream.audit.report.page import fragment
 from resstream.cards import STYLE
 from resstream.claim import Claim
-from resstream.errors import ResstreamError
-from resstream.falsify import falsify
+from resstream.errors import NotExpressible, ResstreamError, Undecided
+from resstream.falsify import falsify, formats
 from resstream.falsify.counterexample import Counterexample
 from resstream.falsify.formats import html, picture
 from resstream.falsify.verdict import Verdict
@@ -61,10 +62,11 @@ class Entry:
 
 @dataclass(frozen=True)
 class Made:
-    """One claim of the gallery: its line in the list, and its page."""
+    """One claim of the gallery: its line in the list, its page, and its counterexample in every form, by file name."""
 
     entry: Entry
     page: str
+    files: Mapping[str, str] = field(default_factory=dict)
 
 
 Progress = Callable[[str], None]
@@ -89,7 +91,8 @@ def write_gallery(
     found: dict[str, Entry] = {}
     try:
         for made in _made([claim.id for claim in chosen], audits, seconds, seed, workers):
-            (root / "claims" / f"{made.entry.id}.html").write_text(made.page, encoding="utf-8")
+            for name, text in {f"{made.entry.id}.html": made.page, **made.files}.items():
+                (root / "claims" / name).write_text(text, encoding="utf-8")
             found[made.entry.id] = made.entry
             progress(made.entry.id)
     finally:
@@ -152,14 +155,28 @@ def made_of(identifier: str, audits: bool, seconds: float, seed: int) -> Made:
         sharpness=sharpness,
         thumbnail=thumbnail(counterexample) if counterexample else "",
     )
-    return Made(entry, claim_page(claim, entry, verdict, audited, seed))
+    files = forms_of(counterexample) if counterexample else {}
+    return Made(entry, claim_page(claim, entry, verdict, audited, seed, files), files)
+
+
+def forms_of(counterexample: Counterexample) -> dict[str, str]:
+    """A counterexample in every form that it can be put in, but for that of the page, by the name of its file."""
+    found = {}
+    for name, form in formats.formats().items():
+        if name == "html":
+            continue
+        with suppress(NotExpressible, Undecided):  # what terms have no words for
+            found[f"{counterexample.claim.id}.{name}{form.suffix}"] = form.write(counterexample)
+    return found
 
 
 # ---- one claim --------------------------------------------------------------
 
 
-def claim_page(claim: Claim, entry: Entry, verdict: Verdict | None, audited: Audit | None, seed: int) -> str:
-    """The page of one claim."""
+def claim_page(
+    claim: Claim, entry: Entry, verdict: Verdict | None, audited: Audit | None, seed: int, files: Iterable[str] = ()
+) -> str:
+    """The page of one claim; files are those beside it that hold its counterexample."""
     counterexample = verdict.counterexample if verdict else None
     paragraphs = "".join(f"<p>{escape(prose(' '.join(text.split())))}</p>" for text in claim.statement.split("\n\n"))
     formulas = "".join(formula.display() for formula in conclusion(claim.conclusion))
@@ -178,7 +195,9 @@ def claim_page(claim: Claim, entry: Entry, verdict: Verdict | None, audited: Aud
     ]
     if counterexample:
         body = html.counterexample_body(counterexample)
-        parts.append(f'<h2>Counterexample</h2><div class="card rs">{body}</div>')
+        links = ", ".join(f'<a href="{escape(quote(name))}">{escape(_form(claim, name))}</a>' for name in files)
+        beside = f'<p class="note">The counterexample as a file: {links}.</p>' if links else ""
+        parts.append(f'<h2>Counterexample</h2><div class="card rs">{body}{beside}</div>')
     if audited:
         parts.append(f'<h2>Audit</h2><div class="card">{fragment(audited, titled=False)}</div>')
     elif verdict:
@@ -196,6 +215,11 @@ def claim_page(claim: Claim, entry: Entry, verdict: Verdict | None, audited: Aud
 def breakable(identifier: str) -> str:
     """An id as HTML that a narrow column breaks between its words and not inside one."""
     return re.sub(r"(?<=[._])", "<wbr>", escape(identifier))
+
+
+def _form(claim: Claim, file: str) -> str:
+    """The form that a file of a counterexample is in."""
+    return file.removeprefix(f"{claim.id}.").partition(".")[0].removesuffix("_test")
 
 
 def badge(status: str) -> str:

@@ -1,6 +1,7 @@
 """Every form of a counterexample: all are written, those that run are run, and those that check can say no."""
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -122,10 +123,56 @@ def test_the_registry_is_open():
         assert found.to("headline").startswith("Tempting and false")
         with pytest.raises(ClaimError, match="already"):
             formats.register(form)
+        with pytest.raises(ClaimError, match=r"expected a resstream\.falsify\.formats\.Format, got str"):
+            formats.register("headline")
     finally:
         formats._FORMATS.pop("headline")
     with pytest.raises(ClaimError, match="expected one of text, json, latex"):
         formats.lookup("headline")
+
+
+PACK = """
+from resstream.falsify.formats import Format
+headline = Format("headline", ".txt", "one line", lambda found: found.claim.id + " is false")
+other = "no format"
+"""
+
+
+@pytest.mark.parametrize(
+    ("entry", "printed", "status"),
+    [
+        ("headline = pack_of_forms:headline", "contraction.mean_token is false\n", 1),
+        (
+            "other = pack_of_forms:other",
+            "formats: other = pack_of_forms:other: expected a Format, got str",
+            2,
+        ),
+        ("gone = pack_of_forms:gone", "formats: gone = pack_of_forms:gone: AttributeError", 2),
+    ],
+)
+def test_an_installed_distribution_adds_a_form(tmp_path, entry, printed, status):
+    """By an entry point, and the command line takes it; one that cannot be had is an error that names it."""
+    (tmp_path / "pack_of_forms.py").write_text(PACK)
+    (tmp_path / "pack_of_forms-1.dist-info").mkdir()
+    (tmp_path / "pack_of_forms-1.dist-info" / "METADATA").write_text("Name: pack-of-forms\nVersion: 1\n")
+    (tmp_path / "pack_of_forms-1.dist-info" / "entry_points.txt").write_text(f"[{formats.GROUP}]\n{entry}\n")
+    command = [
+        sys.executable,
+        "-m",
+        "resstream",
+        "falsify",
+        "contraction.mean_token",
+        "--no-memory",
+        "--as",
+        "headline",
+    ]
+    path = os.pathsep.join([str(tmp_path), *filter(None, sys.path)])
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=120, check=False, env={**os.environ, "PYTHONPATH": path}
+    )
+    assert done.returncode == status, done.stderr
+    said = done.stdout if status == 1 else " ".join(done.stderr.split())
+    assert printed in said
 
 
 def test_what_has_no_words_is_said():

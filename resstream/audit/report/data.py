@@ -57,6 +57,7 @@ def to_json(audit: Audit) -> dict[str, Any]:
         "beyond": [plain(beyond) for beyond in audit.beyond],
         "vacuity": None if audit.vacuity is None else plain(audit.vacuity),
         "vacuous_sizes": {} if audit.vacuity is None else plain(audit.vacuity.sizes),
+        "theorem": audit.theorem,
         "proofs": [plain(goal, without=("model",)) for goal in audit.proofs],
         "sample": None if audit.sample is None else plain(audit.sample),
         "sentences": [plain(sentence) for sentence in sentences(audit)],

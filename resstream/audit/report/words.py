@@ -36,6 +36,8 @@ GOALS_SHOWN = 6
 REACHED, BELOW = 1e-9, 1e-3
 """How near to 1 a ratio is where a bound is met, and how far at least where it is not."""
 
+KERNEL = "kernel-checked"
+
 MARKS = {FAILS: "x", SURVIVES: "."}
 """How the map is written where there is no colour."""
 
@@ -47,7 +49,7 @@ class Sentence:
     section: str
     text: str
     evidence: str
-    """"certified", "proved", "search" (of a stated length), "measured" or "not known"."""
+    """"certified", "kernel-checked", "proved", "search" (of a stated length), "measured" or "not known"."""
 
 
 def headline(audit: Audit) -> str:
@@ -104,6 +106,8 @@ def sentences(audit: Audit) -> list[Sentence]:
         found.append(Sentence("beyond the stated sizes", f"  at {instance(beyond.counterexample)}", "certified"))
     for threshold in audit.thresholds:
         found.append(Sentence("thresholds", threshold_text(threshold), "search"))
+    if audit.theorem:
+        found.append(Sentence("proof", f"for all sizes: {audit.theorem}, checked by Rocq's kernel", KERNEL))
     found += [Sentence("proof", line, how) for line, how in proofs(audit.proofs)]
     found += [Sentence("vacuity", line, how) for line, how in _vacuity(audit)]
     if audit.sample:
@@ -325,6 +329,10 @@ def proofs(goals: tuple[Answer, ...]) -> Iterator[tuple[str, str]]:
         more = f" and {len(shown) - GOALS_SHOWN} more" if len(shown) > GOALS_SHOWN else ""
         smaller = ", and at smaller sizes" if len({tuple(g.sizes.values()) for g in proved}) > len(shown) else ""
         yield f"proved by {method} at {' | '.join(shown[:GOALS_SHOWN])}{more}{smaller}", "proved"
+    checked = [_place(goal) for goal in goals if goal.outcome == PROVED and goal.kernel]
+    if checked:
+        more = f" and {len(checked) - GOALS_SHOWN} more" if len(checked) > GOALS_SHOWN else ""
+        yield f"of these Rocq's kernel has checked {' | '.join(checked[:GOALS_SHOWN])}{more}", KERNEL
     for goal in goals:
         if goal.outcome == REFUTED:
             yield f"refuted at {_place(goal)} (the model of {goal.method}, certified)", "certified"

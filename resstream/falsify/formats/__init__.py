@@ -2,7 +2,8 @@
 
 A form is a name, the suffix of its files, and a function of a counterexample that gives text. Those that stand alone
 (`check`, `rocq`, `lean`, `numpy`, `sympy`) are written from its terms, which a few claims cannot be put in: these raise
-NotExpressible.
+NotExpressible. An installed distribution adds a form by an entry point of the group `resstream.formats` that names a
+`Format`; `register` adds one from Python.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import entry_points
 from typing import TYPE_CHECKING
 
 from resstream.errors import ClaimError
@@ -30,26 +33,49 @@ class Format:
     write: Callable[[Counterexample], str]
 
 
+GROUP = "resstream.formats"
+"""The entry points by which installed distributions add forms."""
+
 _FORMATS: dict[str, Format] = {}
 
 
 def register(form: Format) -> None:
-    """Add a form; ClaimError where the name is taken."""
+    """Add a form; ClaimError for what is none, and where the name is taken."""
+    if not isinstance(form, Format):
+        raise ClaimError(f"format: expected a resstream.falsify.formats.Format, got {type(form).__name__}")
     if form.name in _FORMATS:
         raise ClaimError(f"format {form.name!r}: there is one of that name already")
     _FORMATS[form.name] = form
 
 
+@cache
+def _of_packs() -> Mapping[str, Format]:
+    """The forms of installed distributions; ClaimError for one that cannot be had, or whose name is taken."""
+    found: dict[str, Format] = {}
+    for point in entry_points(group=GROUP):
+        try:
+            form = point.load()
+        except Exception as failure:  # whatever the code of others raises
+            raise ClaimError(f"{GROUP}: {point.name} = {point.value}: {type(failure).__name__}: {failure}") from failure
+        if not isinstance(form, Format):
+            raise ClaimError(f"{GROUP}: {point.name} = {point.value}: expected a Format, got {type(form).__name__}")
+        if form.name in _FORMATS or form.name in found:
+            raise ClaimError(f"{GROUP}: {point.name} = {point.value}: there is a form {form.name!r} already")
+        found[form.name] = form
+    return found
+
+
 def formats() -> Mapping[str, Format]:
-    """Every form by name."""
-    return dict(_FORMATS)
+    """Every form by name: the package's own, those that were registered, those of installed distributions."""
+    return {**_FORMATS, **_of_packs()}
 
 
 def lookup(name: str) -> Format:
     """The form of that name; ClaimError with the known ones where there is none."""
-    if name not in _FORMATS:
-        raise ClaimError(f"format {name!r}: expected one of {', '.join(_FORMATS)}")
-    return _FORMATS[name]
+    known = formats()
+    if name not in known:
+        raise ClaimError(f"format {name!r}: expected one of {', '.join(known)}")
+    return known[name]
 
 
 def _of_terms(write: Callable[[Trace], str]) -> Callable[[Counterexample], str]:
@@ -73,4 +99,4 @@ for _form in (
 ):
     register(_form)
 
-__all__ = ["Format", "formats", "lookup", "register"]
+__all__ = ["GROUP", "Format", "formats", "lookup", "register"]

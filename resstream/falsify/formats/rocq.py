@@ -109,7 +109,7 @@ def write_book(traces: Sequence[Trace]) -> str:
 
 
 def plain_preamble(*more: str) -> str:
-    """What a file begins with that needs no interval: the real numbers, further modules, tactics for rational values."""
+    """What a file without intervals begins with: the real numbers, further modules, tactics for rational values."""
     return _PREAMBLE.format(imports="", more="".join(f" {module}" for module in more))
 
 

@@ -13,6 +13,7 @@ class Script:
     lemmas: str
     proof: str
 
+
 _WEIGH = """\
 Lemma weigh : forall c y h, y <= h -> - y <= h -> c * y <= Rabs c * h /\\ - (c * y) <= Rabs c * h.
 Proof. intros c y h H1 H2; unfold Rabs; destruct Rcase_abs; split; nra. Qed.

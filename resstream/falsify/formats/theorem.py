@@ -1,8 +1,8 @@
 """A claim at fixed sizes as a theorem for Rocq: for all values of its objects' entries, and not for one instance.
 
 The claim's own code is read in terms over variables. What the domains say of their entries is known, and so are the
-hypotheses; what the code divides by, and the like, is part of what is to be proved. A set that takes several pieces, and
-code that branches, give a theorem for each piece and each way.
+hypotheses; what the code divides by, and the like, is part of what is to be proved. A set that takes several pieces,
+and code that branches, give a theorem for each piece and each way.
 """
 
 from __future__ import annotations
@@ -156,7 +156,7 @@ def digest(found: Sequence[Theorem]) -> str:
 
 
 def with_kernel(claim: Claim, answer: Answer) -> Answer:
-    """The answer, marked where the kernel has accepted these very theorems (it is on record, `resstream.claims.levels`)."""
+    """The answer, marked where it is on record that the kernel has accepted these very theorems."""
     record = levels.records().get(claim.id)
     if record is None or not record.digests or not answer.proved:
         return answer
@@ -194,7 +194,8 @@ Lemma square_sign : forall x, 0 <= x * x.
 Proof. intro x; nra. Qed.
 Ltac know P H := lazymatch goal with _ : P |- _ => fail | _ => pose proof H end.
 Ltac know_squares := repeat match goal with |- context [?x * ?x] => know (0 <= x * x) (square_sign x) end.
-Ltac by_numbers := first [lra | know_squares; first [lra | nra]].
+Ltac linear := first [lra | know_squares; lra].
+Ltac by_numbers := first [linear | nra | know_squares; nra].
 Lemma exp_minus : forall x y, exp (x - y) = exp x / exp y.
 Proof. intros x y; unfold Rminus, Rdiv; rewrite exp_plus, exp_Ropp; reflexivity. Qed.
 Ltac name_functions :=
@@ -203,17 +204,21 @@ Ltac name_functions :=
   | |- context [exp ?x] => let e := fresh "e" in pose proof (exp_pos x); set (e := exp x) in *; clearbody e
   | |- context [sqrt ?x] => let s := fresh "s" in let H := fresh in
     assert (H : 0 <= x) by by_numbers; pose proof (sqrt_pos x); pose proof (sqrt_sqrt x H);
-    try (assert (0 < sqrt x) by (apply sqrt_lt_R0; by_numbers)); set (s := sqrt x) in *; clearbody s
+    try (assert (0 < sqrt x) by (apply sqrt_lt_R0; linear)); set (s := sqrt x) in *; clearbody s
   end.
+Ltac by_bounds := repeat apply Rmax_lub; try (apply Rabs_le; split); forget_maxima.
 Ltac settle_inequality := first
-  [ assumption | solve [by_numbers]
-  | solve [repeat apply Rmax_lub; try (apply Rabs_le; split); forget_maxima; by_numbers]
-  | solve [name_functions; by_numbers]
+  [ assumption | solve [linear] | solve [name_functions; linear] | solve [by_bounds; linear]
+  | solve [name_functions; repeat split_case; linear]
+  | solve [by_numbers] | solve [name_functions; by_numbers] | solve [by_bounds; by_numbers]
   | solve [name_functions; repeat split_case; by_numbers] ].
-Ltac by_field := solve [ring | field; repeat split; settle_inequality | nsatz].
+Ltac clear_quotients := repeat match goal with E : ?s * ?s = _ |- _ => progress field_simplify_eq in E; [] end.
+Ltac by_ideal := clear_quotients; cbn [pow] in *; nsatz.
+Ltac by_field := solve [ring | field; repeat split; settle_inequality | by_ideal].
 Ltac settle_equality := first
   [ reflexivity | by_field
-  | solve [name_functions; first [by_field | field_simplify_eq; [nsatz | repeat split; settle_inequality]]]
+  | solve [name_functions; by_field]
+  | solve [name_functions; field_simplify_eq; [by_ideal | repeat split; settle_inequality]]
   | solve [name_functions; repeat split_case; first [lra | by_field | nra]] ].
 """
 
@@ -264,7 +269,7 @@ def _piece(piece: Theorem, script: Script | None) -> Iterator[str]:
         yield "Definition known : Prop :=\n  " + " /\\\n  ".join(known) + "."
     follows = "known -> " if known else ""
     pattern = " & ".join(f"known_{place}" for place in range(1, len(known) + 1))
-    opened = f"intros {pattern if len(known) == 1 else '(' + pattern + ')'}. " if known else ""
+    opened = f"unfold known; intros {pattern if len(known) == 1 else '(' + pattern + ')'}. " if known else ""
     stated_facts = []
     for place, fact in enumerate([*piece.owed, *piece.goals], 1):
         yield from definitions(fact)
