@@ -16,7 +16,7 @@ from resstream.targets import require_directory
 if TYPE_CHECKING:
     from resstream.prove.answer import Answer
 
-KERNEL_SECONDS = 60.0
+KERNEL_SECONDS = 300.0
 """That Rocq's kernel has for a certificate."""
 
 

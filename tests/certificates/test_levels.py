@@ -6,11 +6,14 @@ from pathlib import Path
 import pytest
 
 from resstream import claims
+from resstream.audit.report import words
+from resstream.audit.result import Audit
 from resstream.claim import Claim
 from resstream.claims import levels
 from resstream.claims.kernel import KERNEL_CHECKED
 from resstream.falsify import profiles
 from resstream.falsify.search import search
+from resstream.prove.answer import PROVED, Answer
 
 SYMBOLIC = Path(__file__).parents[1] / "symbolic"
 
@@ -65,3 +68,19 @@ def test_only_the_claim_of_the_library_has_its_theorem():
     assert claims.theorem_of(stated.replace(rhs=lambda rhs: rhs / 2)) == ""
     assert claims.theorem_of(Claim(stated.id, stated.over, stated.conclusion)) == ""
     assert claims.theorem_of(claims.lookup("contraction.causal")) == ""
+
+
+def test_an_audit_says_what_the_kernel_has_checked():
+    """A sentence for the theorem and one for the places, with evidence of their own; none for a proof without it."""
+    stated = claims.lookup("contraction.diameter")
+    proofs = tuple(
+        Answer({"n": n, "d": 1}, PROVED, options="any norm", covered={}, kernel=checked)
+        for n, checked in ((2, True), (3, True), (4, False))
+    )
+    audit = Audit(stated, 0, proofs=proofs, theorem=claims.theorem_of(stated))
+    said = [sentence.text for sentence in words.sentences(audit) if sentence.evidence == "kernel-checked"]
+    assert said == [
+        "for all sizes: diameter_contracts in proofs/Contraction.v, checked by Rocq's kernel",
+        "of these Rocq's kernel has checked n=2, d=1 (any norm) | n=3, d=1 (any norm)",
+    ]
+    assert "kernel" not in " ".join(s.text for s in words.sentences(Audit(stated, 0, proofs=proofs[2:])))
