@@ -1,6 +1,8 @@
 """The gallery in a browser: every page is silent and whole, the list is searched, and its links lead somewhere."""
 
 import re
+import subprocess
+import sys
 from dataclasses import replace
 from html.parser import HTMLParser
 
@@ -11,6 +13,7 @@ from typer.testing import CliRunner
 from resstream import claims
 from resstream.cli import app
 from resstream.errors import ResstreamError
+from resstream.falsify import formats
 from resstream.lab import gallery
 
 CHOSEN = (
@@ -51,6 +54,17 @@ def test_every_link_leads_to_a_file_of_the_site(site):
                 assert (path.parent / link.partition("#")[0]).resolve().is_file(), f"{path.name}: {link}"
                 followed += 1
     assert followed > 4 * len(CHOSEN)
+
+
+def test_a_counterexample_is_beside_its_page_in_every_form(site):
+    """As many files as there are forms, but for the page's own; the one that checks it does so, and links are named."""
+    claim = "contraction.diameter_squared"
+    expected = {f"{claim}.{name}{form.suffix}" for name, form in formats.formats().items() if name != "html"}
+    assert {path.name for path in (site / "claims").glob(f"{claim}.*")} == expected | {f"{claim}.html"}
+    done = subprocess.run([sys.executable, "-I", site / "claims" / f"{claim}.check.py"], check=False, timeout=60)
+    assert done.returncode == 0
+    assert f'<a href="{claim}.rocq.v">rocq</a>' in (site / "claims" / f"{claim}.html").read_text()
+    assert not list((site / "claims").glob("contraction.diameter.check*")), "it is not refuted"
 
 
 def test_a_page_shows_statement_verdict_counterexample_and_code(visit, site):
