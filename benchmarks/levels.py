@@ -30,8 +30,8 @@ from resstream.falsify.search import search
 SECONDS = 300.0
 """That the kernel has for a file."""
 
-TOGETHER, ALONE = 4, 2
-"""How many proofs of a claim are tried in one file, and how many of them one by one."""
+ALONE = 2
+"""How many proofs of a claim are tried one by one where they are not accepted together."""
 
 
 def main() -> int:
@@ -39,6 +39,7 @@ def main() -> int:
     parser.add_argument("claims", nargs="*", help="ids, groups or patterns")
     parser.add_argument("--all", action="store_true", help="all claims again")
     parser.add_argument("--seconds", type=float, default=4.0, help="for the proofs of a claim (default 4; 0 for none)")
+    parser.add_argument("--together", type=int, default=4, help="proofs of a claim that the kernel tries (default 4)")
     parser.add_argument("--no-search", action="store_true", help="keep what the search survived on record")
     parser.add_argument("--out", type=Path, default=levels.RECORD, help="another file to read and write")
     chosen = parser.parse_args()
@@ -54,7 +55,10 @@ def main() -> int:
             continue
         start = time.perf_counter()
         known[claim.id] = record(
-            claim, chosen.seconds, known[claim.id]["survived"] if chosen.no_search and claim.id in known else None
+            claim,
+            chosen.seconds,
+            chosen.together,
+            known[claim.id]["survived"] if chosen.no_search and claim.id in known else None,
         )
         kept = {claim.id: known[claim.id] for claim in holding if claim.id in known}
         lines = [f"{json.dumps(name)}: {json.dumps(found)}" for name, found in kept.items()]
@@ -70,7 +74,7 @@ def main() -> int:
     return 0
 
 
-def record(claim, seconds, survived) -> dict:
+def record(claim, seconds, together, survived) -> dict:
     """What is kept of one claim: proofs at the largest places, and those that the kernel accepted."""
     if survived is None:
         verdict = search(claim, profiles.profile("default").chunks())
@@ -79,7 +83,7 @@ def record(claim, seconds, survived) -> dict:
     if seconds:
         proofs.prove(claim, seconds, answers.append)
     answers = [answer for answer in answers if answer.proved]
-    accepted = by_kernel(claim, answers)
+    accepted = by_kernel(claim, answers, together)
     found = [
         levels.Proof(dict(a.sizes), a.options, a.method, accepted.get(place, "")) for place, a in enumerate(answers)
     ]
@@ -87,7 +91,7 @@ def record(claim, seconds, survived) -> dict:
     return {"survived": survived, "proofs": [vars(proof) for proof in kept]}
 
 
-def by_kernel(claim, answers) -> dict[int, str]:
+def by_kernel(claim, answers, together) -> dict[int, str]:
     """The digests of what the kernel accepts, by place: sizes of at least 2 are tried first, then small ones."""
     places = sorted(
         range(len(answers)),
@@ -95,7 +99,7 @@ def by_kernel(claim, answers) -> dict[int, str]:
     )
     theorems = {}
     for place in places:
-        if len(theorems) == TOGETHER:
+        if len(theorems) == together:
             break
         try:
             theorems[place] = proved_by(claim, answers[place])
