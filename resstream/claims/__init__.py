@@ -169,8 +169,9 @@ def as_markdown() -> str:
         "- *refuted, certified*: false as printed, or a tempting modification; it has a certified counterexample.",
         "",
         "What was *pinned* (one model, one number) stands in `tests/regressions`.",
-        "[docs/sources.md](docs/sources.md) goes through the sources section by section. `resstream gallery DIR`",
-        "writes this list as a site: a page for each claim, with its counterexample drawn, its audit and its code.",
+        "[docs/sources.md](docs/sources.md) goes through the sources section by section.",
+        "[The gallery](docs/gallery.md) (`resstream gallery DIR`) is this list as a site to look at: a page for each",
+        "claim, with its counterexample drawn, its audit and its code.",
     ]
     families: dict[str, list[Claim]] = {}
     for claim in claims:

@@ -19,6 +19,7 @@ import pytest
 import typer
 
 from resstream import claims
+from resstream.audit import proofs
 from resstream.cli import app
 from resstream.cli import audit as audit_command
 from resstream.cli.output import plain
@@ -37,6 +38,7 @@ GOOD: dict[str, dict[str, str]] = {
     "show": {"identifier": "contraction.diameter"},
     "falsify": {"identifier": "contraction.diameter_squared", "--budget": "64", "--no-memory": ""},
     "replay": {"file": "honest.json", "--seconds": "20"},
+    "prove": {"identifier": "contraction.diameter_squared"},
     "audit": {"names": "contraction.diameter_squared"},
     "new": {"name": "theorem"},
     "reproduce": {},
@@ -135,6 +137,7 @@ def quick(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     )
     monkeypatch.setattr(checking, "check", lambda *_: iter(()))
     monkeypatch.setattr(run, "falsify", nothing)
+    monkeypatch.setattr(proofs, "prove", nothing)
     monkeypatch.setattr(reproducing, "reproduce", nothing)
     monkeypatch.setattr(gallery, "write_gallery", nothing)
     monkeypatch.setattr("webbrowser.open", lambda _: False)
