@@ -213,8 +213,6 @@ class Claim:
                 )
             wanted = {name: self.sizes.get(name, DEFAULT_RANGE) for name in names}
             ranges, notes = inhabited(self.over, wanted, where)
-            if next(choices(ranges, where), None) is None:
-                raise DomainError(f"where={self.where!r}: expected sizes of its ranges at which it holds, got none")
         except DomainError as failure:
             raise ClaimError(f"claim {self.id}: {failure}") from None
         object.__setattr__(self, "_where", where)
@@ -274,15 +272,28 @@ class Claim:
         return self._where is None or self._where.holds(sizes)
 
     def size_choices(self) -> Iterator[dict[str, int]]:
-        """The sizes that the claim speaks of: by their sum, then in order."""
+        """The sizes that the claim speaks of, none where `where` allows none: by their sum, then in order."""
         return choices(self._ranges, self._where)
 
     def nearest_fit(self, sizes: Sizes) -> dict[str, int]:
-        """These sizes, or where the claim says nothing of them those that it speaks of which differ from them least."""
+        """These sizes, or where the claim says nothing of them those that it speaks of which differ from them least.
+
+        Where it speaks of none, these: no instance meets it.
+        """
         if self.fits(sizes):
             return dict(sizes)
         first = itertools.islice(self.size_choices(), CHOICES)
-        return min(first, key=lambda one: sum(abs(one[name] - value) for name, value in sizes.items()))
+        return min(
+            first, key=lambda one: sum(abs(one[name] - value) for name, value in sizes.items()), default=dict(sizes)
+        )
+
+    def require_sizes(self) -> Claim:
+        """The claim, or ClaimError where `where` holds at none of the sizes of its ranges."""
+        if next(self.size_choices(), None) is None:
+            raise ClaimError(
+                f"claim {self.id}: where={self.where!r}: expected sizes of its ranges at which it holds, got none"
+            )
+        return self
 
     def option_values(self) -> dict[str, tuple[str, ...]]:
         """Every discrete choice of the domains, with its values."""
@@ -582,7 +593,7 @@ def claim(
             batched=batched,
             budget=budget,
             statement=inspect.cleandoc(function.__doc__ or ""),
-        )
+        ).require_sizes()
         getattr(function, "__globals__", {}).setdefault(STATED, []).append(stated)
         return stated
 

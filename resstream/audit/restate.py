@@ -32,7 +32,7 @@ def relations_of(claim: Claim) -> list[Comparison]:
     None where that cannot be evaluated, and where the conclusion is no conjunction of comparisons.
     """
     rng = np.random.default_rng(0)
-    sizes = next(claim.size_choices())
+    sizes = claim.nearest_fit({name: min(values) for name, values in claim.size_ranges().items()})
     options = {name: values[0] for name, values in claim.option_values().items()}
     for _ in range(8):
         raw = Batch(

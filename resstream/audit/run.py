@@ -258,6 +258,8 @@ def _ask_of_survivor(run: _Run) -> None:
     with run.stage("sharpness") as there_is_time:
         if there_is_time:
             relations = restate.relations_of(claim)
+            if not relations:
+                run.miss("sharpness: asked of conclusions that are comparisons, one or several")
             for index, relation in enumerate(relations):
                 if not relation.is_equality:
                     _part(run, index, len(relations), relation.shown)

@@ -13,19 +13,23 @@ from flint import fmpq
 from resstream.arithmetic import Array, RationalEntry
 from resstream.arithmetic.unknowns import Unknowns, cases
 from resstream.domains.base import Domain, Sizes
-from resstream.errors import DomainError, NotExpressible
+from resstream.errors import DomainError, NotExpressible, Undecided
 
-MOST = 1000
+MOST = 256
 """Members of a domain that may be gone through."""
 
 
+class _Endless(NotExpressible):
+    """A domain has members without an end."""
+
+
 class _Known(Unknowns):
-    """A maker of objects of which nothing is unknown: each value in turn. A real number raises NotExpressible."""
+    """A maker of objects of which nothing is unknown: each value in turn. A real number raises _Endless."""
 
     solves = True
 
     def real(self, shape: tuple[int, ...]) -> Array:
-        raise NotExpressible("real numbers, of which there is no end")
+        raise _Endless("real numbers, of which there is no end")
 
     def nonnegative(self, shape: tuple[int, ...]) -> Array:
         return self.real(shape)
@@ -43,13 +47,13 @@ class _Known(Unknowns):
         return RationalEntry(fmpq(1))
 
     def assume(self, entries: Array, kind: str) -> None:
-        raise NotExpressible(f"members that are known by conditions ({kind} 0)")
+        raise _Endless(f"members that are known by conditions ({kind} 0)")
 
 
 def members(domain: Domain, sizes: Sizes) -> tuple[Any, ...]:
     """Every member of a finite domain at these sizes, in rational entries, each at least once.
 
-    DomainError where the domain is not finite, does not say so, or has more than 1,000 members.
+    DomainError where the domain is not finite, or does not say so; Undecided where it has more than 256 members.
     """
     return _members(domain, tuple(sorted((name, sizes[name]) for name in domain.size_names() if name in sizes)))
 
@@ -60,8 +64,10 @@ def _members(domain: Domain, sizes: tuple[tuple[str, int], ...]) -> tuple[Any, .
     try:
         for options in _options(domain):
             found += [domain.own_piece(_Known(case), dict(sizes), options).object for case in cases(MOST)]
+    except _Endless as limit:
+        raise DomainError(f"{domain}: expected a finite domain, got one with {limit}") from None
     except NotExpressible as limit:
-        raise DomainError(f"{domain}: expected a finite domain of at most {MOST:,} members: it has {limit}") from None
+        raise Undecided(f"{domain} is not gone through: {limit}") from None
     return tuple(found)
 
 

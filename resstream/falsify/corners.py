@@ -42,6 +42,7 @@ def shapes(claim: Claim) -> list[Shape]:
     by_size = sorted(itertools.product(*(sorted(values)[: reach + 1] for values in ranges.values())), key=sum)
     near = [sizes for values in by_size if claim.fits(sizes := dict(zip(ranges, values, strict=True)))]
     near = near or list(itertools.islice(claim.size_choices(), wanted))
+    near = near or [dict(zip(ranges, by_size[0], strict=True))]  # of no instance that meets the claim
     return [(sizes, choice) for sizes in near[:wanted] for choice in choices]
 
 

@@ -162,7 +162,7 @@ def vary(
         sizes=ranges,
         where=where,
         expect=claim.expect,
-    )
+    ).require_sizes()
     if changes.over or changes.sizes:
         _require_small(varied)
     try:
@@ -181,7 +181,7 @@ def sized(claim: Claim, sizes: Mapping[str, int]) -> Claim:
     origin = origin_of(claim)
     ranges = {name: range(size, size + 1) for name, size in sizes.items()}
     _require_small_sizes(claim, sizes)
-    there = claim.replace(sizes=ranges, expect=claim.expect, id=claim.id)
+    there = claim.replace(sizes=ranges, expect=claim.expect, id=claim.id).require_sizes()
     _require_small(there)
     if origin is None:
         return there

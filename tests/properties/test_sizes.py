@@ -181,6 +181,11 @@ def test_relations_that_a_claim_cannot_have():
         wide("n > 100")
     with pytest.raises(ClaimError, match="expected a relation of sizes"):
         wide("n >")
+    nowhere = wide().replace(sizes={"n": range(1, 2)})  # as an audit asks size by size
+    assert not nowhere.assess(engines.random_batch(nowhere, np.random.default_rng(0), 3)).met.any()
+    assert len(corners.shapes(nowhere)) == 1
+    with pytest.raises(ClaimError, match="got none"):
+        vary(wide(), sizes={"n": "1"})
     assert wide("").fits({"n": 1, "d": 9})
     assert wide().nearest_fit({"n": 3, "d": 5}) in (
         {"n": 3, "d": 2},
