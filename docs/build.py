@@ -86,11 +86,10 @@ def reference_page(room: str, title: str) -> str:
 
 def names_page() -> str:
     """The names that `import resstream as rs` gives, each with its first sentence."""
-    rows = []
-    for name in resstream.__all__:
-        words = (inspect.getdoc(getattr(resstream, name)) or "").partition("\n")[0].replace("|", r"\|")
-        if not name.startswith("_"):
-            rows.append(f"| `rs.{name}` | {words} |")
+    own = {name: getattr(resstream, name) for name in resstream.__all__ if not name.startswith("_")}
+    own.pop("Array", None)  # NumPy's, which has a page of its own there
+    first = {name: (inspect.getdoc(value) or "").partition("\n")[0] for name, value in own.items()}
+    rows = [f"| `rs.{name}` | {words.replace('|', '&#124;')} |" for name, words in first.items()]
     return "# import resstream as rs\n\n| name | what it is |\n|---|---|\n" + "\n".join(rows) + "\n"
 
 
