@@ -16,7 +16,7 @@ from resstream.observe.seen import Activations
 from resstream.observe.table import Line, Place, objects_at
 
 MOST_SUSPECTS = 3
-"""Places of one claim that are judged because floats find them violated; the rest counts as undecided."""
+"""Places of one claim that are judged because floats find them violated; the rest is counted as unjudged."""
 
 
 def judged(line: Line, binding: Binding, seen: Activations, certify: int, seed: int) -> Line:
@@ -29,9 +29,7 @@ def judged(line: Line, binding: Binding, seen: Activations, certify: int, seed: 
     others = [place for place in line.places if not place.suspects and place.met and not place.draw]
     tightest = sorted(others, key=lambda place: -(place.tightness or 0.0))[:certify]
     violated, certified, tied, unsettled = [], 0, 0, ""
-    undecided = max(0, len(suspects) - MOST_SUSPECTS)
-    if undecided:
-        unsettled = f"of what floats find violated, {MOST_SUSPECTS} places are judged"
+    undecided = 0
     for place in [*suspects[:MOST_SUSPECTS], *tightest]:
         outcome, reason = _outcome(binding, place, seen, seed, line.around)
         violated += [str(place.site)] if outcome == VIOLATED else []
@@ -41,7 +39,7 @@ def judged(line: Line, binding: Binding, seen: Activations, certify: int, seed: 
             undecided += 1
             unsettled = unsettled or f"{place.site}: {reason}"
     balls = whole = 0
-    if line.around is not None:
+    if line.around is not None and line.is_bound:  # of an equality no ball holds whole
         found = [_outcome(binding, place, seen, seed, line.around, ball=True)[0] for place in tightest]
         balls, whole = len(found), found.count(HOLDS)
     return dataclasses.replace(
@@ -50,6 +48,7 @@ def judged(line: Line, binding: Binding, seen: Activations, certify: int, seed: 
         certified=certified,
         tied=tied,
         undecided=undecided,
+        unjudged=max(0, len(suspects) - MOST_SUSPECTS),
         unsettled=unsettled,
         balls=balls,
         whole_balls=whole,

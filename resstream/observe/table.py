@@ -66,6 +66,8 @@ class Line:
     violated: Sequence[str] = ()
     """Sites whose violation is certified."""
     undecided: int = 0
+    unjudged: int = 0
+    """Places that floats find violated and that the judge was not asked about, having seen several."""
     unsettled: str = ""
     """Why the first of those that are undecided is."""
     certified: int = 0
@@ -128,6 +130,7 @@ class Line:
             "violated": list(self.violated),
             "tied": self.tied,
             "undecided": self.undecided,
+            "unjudged": self.unjudged,
             "why undecided": self.unsettled or None,
             "balls": self.balls,
             "balls certified": self.whole_balls,

@@ -36,6 +36,10 @@ def _many(count: int, what: str) -> str:
     return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
+def _some(lines: Sequence[Line]) -> str:
+    return ", ".join(line.id for line in lines[:3]) + (f" and {len(lines) - 3} more" if len(lines) > 3 else "")
+
+
 def verdict(found: Observation) -> str:
     """How many claims, and what became of them."""
     if not found.lines:
@@ -50,13 +54,19 @@ def verdict(found: Observation) -> str:
     ]
     bad = found.violated
     parts.append(f"VIOLATED, certified: {', '.join(bad)}" if bad else "none violated")
+    false = [line for line in found.lines if line.violated and line.expect == "fails"]
+    if false:
+        parts.append(f"expected to fail, and violated here, certified: {_some(false)}")
     tied = sum(line.tied for line in found.lines)
     if tied:
         parts.append(f"{tied} the same in every digit computed")
     undecided = [line for line in found.lines if line.undecided]
     if undecided:
-        which = ", ".join(line.id for line in undecided[:3]) + (", ..." if len(undecided) > 3 else "")
-        parts.append(f"{sum(line.undecided for line in undecided)} undecided by the judge ({which})")
+        parts.append(f"{sum(line.undecided for line in undecided)} undecided by the judge ({_some(undecided)})")
+    unjudged = [line for line in found.lines if line.unjudged and not line.violated]
+    if unjudged:
+        count = sum(line.unjudged for line in unjudged)
+        parts.append(f"{count} that floats find violated were not judged ({_some(unjudged)})")
     balls = sum(line.balls for line in found.lines)
     if balls:
         whole = sum(line.whole_balls for line in found.lines)
@@ -115,14 +125,14 @@ def head_cells(found: Observation) -> list[list[str]]:
             f"{row.layer}.{row.head}",
             f"{row.tau:.3f}",
             f"{row.first:.3f}",
-            _number(row.score_range, ".1f"),
+            _number(row.score_range, ".3g"),
             f"{row.entropy:.2f}",
-            _number(row.ov_norm, ".2f"),
-            _number(row.tau_ov, ".2f"),
+            _number(row.ov_norm, ".3g"),
+            _number(row.tau_ov, ".3g"),
             _number(row.copying, "+.2f"),
             row.composes_with,
             _number(row.composition, ".3f"),
-            _number(row.logit, "+.2f"),
+            _number(row.logit, "+.3g"),
         ]
         for row in found.head_rows
     ]
@@ -174,10 +184,9 @@ def head_sentence(found: Observation) -> str:
     ]
     ranges = np.array([row.score_range for row in rows if row.score_range is not None])
     if len(ranges):
-        words.append(
-            f"score ranges {ranges.min():.3g} to {ranges.max():.3g}, so 1 - exp(-r) is at least "
-            f"1 - {np.exp(-ranges.min()):.1e}"
-        )
+        left = float(np.exp(-ranges.min()))
+        least = f"{1 - left:.3g}" if left > 1e-3 else f"1 - {left:.1e}"
+        words.append(f"score ranges {ranges.min():.3g} to {ranges.max():.3g}, so 1 - exp(-r) is at least {least}")
     products = np.array([row.tau_ov for row in rows if row.tau_ov is not None])
     if len(products):
         words.append(f"tau ||W_OV|| above 1 in {(products > 1).sum()} of {len(products)} heads")

@@ -18,7 +18,7 @@ from resstream import claims
 from resstream.arithmetic import exact
 from resstream.claim import at_most, claim
 from resstream.cli import app
-from resstream.domains import Causal, Matrix, NonConstant, Product, RowStochastic, size
+from resstream.domains import Causal, Matrix, NonConstant, Orthogonal, Product, RowStochastic, size
 from resstream.errors import ResstreamError, WeightsError
 from resstream.falsify import falsify
 from resstream.observe import Observation, given, observe, words
@@ -140,7 +140,8 @@ def test_claims_of_ones_own_are_looked_at_and_what_is_false_shows() -> None:
     assert "Z is no object" in found.not_applicable["planted.drawn"]
     assert found.violated == ["planted.tau", "planted.norm"]
     assert len(found.line("planted.tau").violated) == MOST_SUSPECTS
-    assert found.line("planted.tau").undecided == LAYERS * HEADS - MOST_SUSPECTS
+    assert found.line("planted.tau").unjudged == LAYERS * HEADS - MOST_SUSPECTS
+    assert found.line("planted.tau").undecided == 0
 
 
 def test_the_tightest_places_are_certified_if_asked_for() -> None:
@@ -443,8 +444,8 @@ def test_whole_balls_about_the_objects_are_judged_where_perturbations_are_asked_
     found = observe(table(), claims=["contraction.diameter", "layernorm.invariant"], around=1e-9, certify=3)
     line = found.line("contraction.diameter")
     assert (line.balls, line.whole_balls, line.certified) == (3, 3, 3)
-    assert found.line("layernorm.invariant").whole_balls == 0  # an equality says nothing of a ball
-    assert "3 of 6 balls of radius 1e-09 certified whole" in words.verdict(found)
+    assert found.line("layernorm.invariant").balls == 0  # an equality says nothing of a ball
+    assert "3 of 3 balls of radius 1e-09 certified whole" in words.verdict(found)
     wide = observe(table(), claims=["contraction.diameter"], around=10.0, certify=3).line("contraction.diameter")
     assert (wide.balls, wide.whole_balls, wide.violated) == (3, 0, [])
 
@@ -462,9 +463,25 @@ def test_sizes_and_relations_between_them_are_those_of_the_model() -> None:
 
 
 def test_what_is_undecided_says_why() -> None:
-    found = observe(table(), claims=planted()[:1])
-    assert "3 places are judged" in found.line("planted.tau").unsettled
-    assert "undecided by the judge (planted.tau)" in words.verdict(found)
+    @claim("planted.turned", over={"R": Orthogonal("d"), "x": NonConstant("d")})
+    def turned(R: Any, x: Any) -> Any:
+        """True; a rotation drawn in floats is no exact one, which the judge says."""
+        return at_most(row_norms(x @ R), 2 * row_norms(x))
+
+    found = observe(table(), claims=[turned], certify=1)
+    line = found.line("planted.turned")
+    assert (line.certified, line.undecided, line.violated) == (0, 1, [])
+    assert "R: the object given is not in Orthogonal(d)" in line.unsettled
+    assert "1 undecided by the judge (planted.turned)" in words.verdict(found)
+
+
+def test_what_is_expected_to_fail_is_said_apart() -> None:
+    found = observe(table(), claims=["contraction.diameter_squared"])
+    assert found.violated == []
+    assert found.lines[0].violated
+    assert "none violated; expected to fail, and violated here, certified: contraction.diameter_squared" in (
+        words.verdict(found)
+    )
 
 
 # ---- data as a domain --------------------------------------------------------
