@@ -105,11 +105,17 @@ class Line:
         return any(place.tightness is not None for place in self.places)
 
     def json(self) -> dict[str, Any]:
-        """Everything, place by place, as plain values."""
+        """Everything, place by place, as plain values; the tightness is its median, least and largest."""
         return {
             "claim": self.id,
             "at": self.unit,
             "drawn": list(self.drawn),
+            "instances": self.instances,
+            "met": self.met,
+            "tightness": [float(np.median(self.tightness)), *map(float, self.tightness[[0, -1]])]
+            if self.is_bound
+            else None,
+            "vacuous": self.vacuous,
             "places": [
                 {
                     "prompt": place.site.prompt,

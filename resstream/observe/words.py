@@ -48,7 +48,7 @@ def verdict(found: Observation) -> str:
         return f"Nothing was looked at: none of {who} speaks of what is known here ({'; '.join(few)})."
     places = sum(line.instances for line in found.lines)
     parts = [
-        f"{len(found.lines)} claims at {places:,} places",
+        f"{_many(len(found.lines), 'claim')} at {places:,} places",
         f"{len(found.not_applicable)} do not speak of this model",
         f"{sum(line.certified for line in found.lines):,} places certified exactly",
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -65,3 +66,27 @@ def test_its_foldings_leave_it_as_it_is(model: Model, tokens: Any) -> None:
     before = model.transformer.forward(tokens).final
     after = centre_writing_weights(fold_value_biases(model.transformer)).forward(tokens).final
     assert np.abs(before - after).max() <= 1e-11
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_the_document_on_real_models_is_what_is_found(folder: Path) -> None:
+    del folder
+    root = Path(__file__).parents[2]
+    spec = importlib.util.spec_from_file_location("real_models", root / "benchmarks" / "real_models.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    written = (root / "docs" / "real-models.md").read_text()
+    found = module.minilm(workers=1, claims=["contraction.diameter", "skip.diameter"])
+    rows = [line for line in module.theorems("MiniLM", found).splitlines() if line.startswith(("| contr", "| skip"))]
+    assert len(rows) == 2
+    parts = [
+        *rows,
+        module.hypotheses("MiniLM", found),
+        module.by_layer(found),
+        module.collapses(found),
+        module.sums("MiniLM", found),
+        module.stream(found),
+    ]
+    assert [line for part in parts for line in module.missing(part, written)] == []
