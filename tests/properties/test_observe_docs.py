@@ -24,7 +24,10 @@ def generator() -> ModuleType:
 
 def test_what_it_says_of_the_shipped_models_is_what_is_found() -> None:
     module = generator()
-    found, causal = module.induction(workers=1), module.causal_models()
+    # A claim that is newer than the document is not in it, which makes nothing in it untrue.
+    named = [identifier for identifier in module.chosen() if f"| {identifier} |" in DOCUMENT]
+    assert len(named) > 20
+    found, causal = module.induction(workers=1, claims=named), module.causal_models()
     parts = [
         module.theorems("induction", found),
         module.hypotheses("induction", found) + "\n",
