@@ -269,7 +269,7 @@ def _ask_of_survivor(run: _Run) -> None:
                 _follow_laws(run)
     with run.stage("necessity") as there_is_time:
         if there_is_time:
-            for variant in necessity.needs(claim, run.attack, run.budget, run.left):
+            for variant in necessity.needs(claim, run.attack, _as_main(run), run.left):
                 run.keep(necessity=(*run.audit.necessity, variant))
     with run.stage("strengthened variants") as there_is_time:
         if there_is_time:
@@ -387,7 +387,7 @@ def _ask_of_refuted(run: _Run) -> None:
 
 
 def _as_main(run: _Run) -> int:
-    """Evaluations for each of the two seeds of a rescue, which together are no shorter than the main search."""
+    """Evaluations for each of two seeds, of a rescue or of what may be superfluous: together no less than asked."""
     return max(run.budget, -(-run.audit.budget // failing.SEEDS))
 
 

@@ -172,6 +172,12 @@ def test_what_is_needed_is_named_and_not_what_was_tried():
     assert referee._needed(wider) == "x in Positive() (NonNegative(1, 1) is not enough)"
 
 
+def test_what_is_not_needed_is_named_as_what_stood_there():
+    assert referee._dropped("without shorter") == "shorter"
+    wider = "x in Scalar() instead of Scalar(low=0)"
+    assert referee._dropped(wider) == "x in Scalar(low=0) (in place of Scalar())"
+
+
 def test_a_rescue_says_how_long_it_was_searched_and_where_it_is_proved():
     @claim("trial", over={"x": Vector("d")}, sizes={"d": range(1, 4)})
     def trial(x):

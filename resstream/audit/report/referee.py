@@ -87,21 +87,30 @@ def _form(audit: Audit) -> str:
 
 
 def _needs(audit: Audit) -> str:
-    spare = [v.change for v in audit.necessity if v.conclusion == SUPERFLUOUS]
-    masked = [v.change for v in audit.necessity if v.conclusion == MASKED]
+    spare = [_dropped(v.change) for v in audit.necessity if v.conclusion == SUPERFLUOUS]
+    masked = [_dropped(v.change) for v in audit.necessity if v.conclusion == MASKED]
     needed = [_needed(v.change) for v in audit.necessity if v.status in (REFUTED, MEANINGLESS)]
-    open_ = [v.change for v in audit.necessity if v.status == UNREACHED]
+    open_ = [_dropped(v.change) for v in audit.necessity if v.status == UNREACHED]
     said = []
     if spare:
         said.append(f"not needed: {', '.join(spare)}")
     if needed:
         said.append(f"needed: {', '.join(needed)}")
     if open_:
-        said.append(f"not known: {', '.join(open_)}")
+        said.append(f"not known to be needed: {', '.join(open_)}")
     if masked:
         said.append(f"without effect: {', '.join(masked)}")
     text = "; ".join(said)
     return f"{text[0].upper()}{text[1:]}." if text else ""
+
+
+def _dropped(change: str) -> str:
+    """What was left out: the hypothesis, or the narrow domain, with the wider one in its place."""
+    wide, instead, narrow = change.partition(" instead of ")
+    if not instead:
+        return change.removeprefix("without ")
+    name, _, wider = wide.partition(" in ")
+    return f"{name} in {narrow} (in place of {wider})"
 
 
 def _needed(change: str) -> str:
