@@ -245,6 +245,26 @@ def test_a_norm_is_frozen_at_the_scales_of_its_input(kind: str) -> None:
         assert np.abs(norm(x) - normed(norm, x)).max() < ROUNDING
 
 
+def test_weights_are_kept_as_float64() -> None:
+    """Whatever precision they come in, and in every part of a model."""
+
+    def kept(part: Any) -> set[np.dtype[Any]]:
+        if isinstance(part, np.ndarray):
+            return {part.dtype}
+        if dataclasses.is_dataclass(part):
+            weights = (f.name for f in dataclasses.fields(part) if f.name != "epsilon")
+            return set().union(*(kept(getattr(part, name)) for name in weights))
+        return set().union(*map(kept, part)) if isinstance(part, (list, tuple)) else set()
+
+    def coarse(x: Array) -> Array:
+        return np.asarray(x, dtype=np.float32)
+
+    for name in ("gpt2", "llama", "bert with a head", "bloom"):
+        model = made(coarse, **CASES[name])
+        assert kept(model.blocks) == kept(model.final_norm or model.prediction_head) == {np.dtype(np.float64)}
+        assert {model.embedding.dtype, model.unembedding.dtype} == {np.dtype(np.float64)}
+
+
 def test_models_in_batches_are_stacks_of_models() -> None:
     """Weights with leading axes: one model each."""
     models = [made(seed=seed) for seed in (0, 1)]

@@ -534,3 +534,7 @@ def test_a_root_of_what_may_be_negative_is_not_taken():
     with pytest.raises(Undefined, match="root of the negative number"):
         minus.demand()
     assert issubclass(NotExact, ArithmeticLimit)
+
+
+def test_one_row_has_the_coefficient_zero() -> None:
+    assert np.array_equal(ref.birkhoff_coefficient(np.full((3, 1, 2), 0.5)), np.zeros((3, 1, 1)))
