@@ -16,6 +16,7 @@ from resstream.reference import (
     attention_scores,
     backward_recursion,
     centre,
+    checks,
     diameter,
     dobrushin,
     dobrushin_overlap,
@@ -290,3 +291,59 @@ def test_equal_balls_are_told_from_unequal_and_from_unknown_ones(assert_same_bal
             assert_same_balls(third, third + exact(1, 2**100))
         with pytest.raises(AssertionError, match="is not known well enough"):
             assert_same_balls(third, third + arb(0, 2.0**-100))
+
+
+# ---- the gates by themselves ------------------------------------------------
+
+
+def test_the_first_place_is_named() -> None:
+    bad = np.array([[False, False, False], [False, True, True], [True, True, True]])
+    with pytest.raises(DomainError, match=r"^x at \[1, 1\]$"):
+        checks.refuse_where(bad, "x at {at}")
+    checks.refuse_where(bad[:1], "x at {at}")
+
+
+@pytest.mark.parametrize("value", [True, np.bool_(1), 2.0, "2", None, 2 + 0j])
+def test_what_is_no_whole_number_is_refused(value: Any) -> None:
+    with pytest.raises(DomainError, match=f"k: expected a whole number, got {type(value).__name__}"):
+        checks.require_whole("k", value, 1, 3)
+
+
+def test_whole_numbers_within_their_bounds_are_integers() -> None:
+    for value in (1, 3, np.int8(2), np.uint64(3)):
+        found = checks.require_whole("k", value, 1, 3)
+        assert (type(found), found) == (int, value)
+    with pytest.raises(DomainError, match=r"k: expected a whole number of at least 1, got 0$"):
+        checks.require_whole("k", 0, 1, 3)
+    with pytest.raises(DomainError, match=r"k: expected a whole number of at most 3, got 4$"):
+        checks.require_whole("k", 4, 1, 3)
+    with pytest.raises(DomainError, match=r"k: expected a whole number of at most 3, got 100000000000000000000$"):
+        checks.require_whole("k", 10**20, 1, 3)
+    for huge, sign in ((10**20 + 1, "most 3"), (-(10**20) - 1, "least 1")):
+        with pytest.raises(DomainError, match=f"k: expected a whole number of at {sign}, got one of 67 bits$"):
+            checks.require_whole("k", huge, 1, 3)
+
+
+def test_words_are_chosen_from_a_list() -> None:
+    assert checks.require_choice("by", "b", ("b", "a")) == "b"
+    for wrong in ("c", "", 1, None, ["a"]):
+        with pytest.raises(DomainError, match=r"by: expected one of 'a', 'b', got"):
+            checks.require_choice("by", wrong, ("b", "a"))
+
+
+def test_tokens_are_whole_numbers_below_the_vocabulary() -> None:
+    for tokens in ([0, 4], np.array([[0], [4]], dtype=np.uint8), np.array([2])):
+        assert np.array_equal(checks.require_tokens(tokens, 5), tokens)
+    for wrong, message in (
+        (np.ma.masked_array([0, 1]), "expected a plain array, got a masked one"),
+        ([0.0, 1.0], "expected integers, got dtype float64"),
+        ([True], "expected integers, got dtype bool"),
+        (3, r"expected integers \(\.\.\., n\), at least one, got shape \(\)"),
+        (np.zeros((2, 0), dtype=int), r"at least one, got shape \(2, 0\)"),
+        ([0, 5], r"expected 0\.\.4, got 0\.\.5"),
+        ([-1, 4], r"expected 0\.\.4, got -1\.\.4"),
+    ):
+        with pytest.raises(DomainError, match=f"tokens: .*{message}"):
+            checks.require_tokens(wrong, 5)
+    with pytest.raises(ShapeError, match="lists of different lengths"):
+        checks.require_tokens([[0], [0, 1]], 5)

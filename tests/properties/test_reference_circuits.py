@@ -161,6 +161,17 @@ def test_the_copying_score_is_that_of_the_large_circuit() -> None:
         assert_close_to_ball(copying_score(E, W_V, W_O, U), judged, np.float64(1e-10))
 
 
+def test_copying_scores_in_a_batch_are_those_of_its_heads() -> None:
+    draw = np.random.default_rng(4).standard_normal
+    heads = draw((2, 9, 4)), draw((2, 4, 3)), draw((2, 3, 4)), draw((2, 4, 9))
+    scores = copying_score(*heads)
+    assert scores.shape == (2, 1, 1)
+    for k in range(2):
+        assert abs(scores[k] - copying_score(*(matrix[k] for matrix in heads))).item() < 1e-12  # another order of sums
+    with pytest.raises(ShapeError, match="unembedding: expected 9 columns, as embedding has rows"):
+        copying_score(heads[0], heads[1], heads[2], draw((2, 4, 8)))
+
+
 def test_a_head_that_writes_nothing_has_no_copying_score() -> None:
     with pytest.raises(DomainError, match="a head that writes nothing has no copying score"):
         copying_score(np.eye(2), np.zeros((2, 1)), np.zeros((1, 2)), np.eye(2))
