@@ -295,3 +295,10 @@ def test_a_later_token_never_changes_an_earlier_output(X: Array, head: Head, tok
     changed[token] += 1
     before, after = (head_output(x, head, causal_mask(5)) for x in (X, changed))
     assert (before[:token] == after[:token]).all()
+
+
+def test_values_of_another_batch_are_refused() -> None:
+    queries, values = np.zeros((2, 3, 4)), np.zeros((5, 3, 4))
+    with pytest.raises(ShapeError, match="V"):
+        attention(queries, queries, values)
+    assert attention(queries, queries, values[0]).shape == (2, 3, 4)

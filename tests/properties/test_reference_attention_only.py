@@ -113,6 +113,17 @@ def test_a_batch_of_models_is_the_stack_of_its_members() -> None:
         assert (np.abs(batch.logits[index] - single.logits) <= 256 * EPS * majorant(model, single)).all()
 
 
+def test_every_model_of_a_batch_may_have_a_sequence_of_its_own() -> None:
+    models, tokens = model_of(FLOAT64, lead=(3,)), tokens_of(3, 5)
+    x0 = models.embed(tokens)
+    assert x0.shape == (3, 5, 6)
+    for index in range(3):
+        assert np.array_equal(x0[index], models.embedding[index][tokens[index]])
+    assert models.embed(tokens_of(2, 1, 5)).shape == (2, 3, 5, 6)
+    with pytest.raises(ShapeError, match="the leading axes do not broadcast"):
+        models.embed(tokens_of(2, 5))
+
+
 def test_no_layers_leave_the_direct_path() -> None:
     model = model_of(RATIONAL, layers=0)
     trace = model.forward(tokens_of(3))

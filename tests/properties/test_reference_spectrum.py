@@ -271,3 +271,17 @@ def test_terms_are_noted():
         assert spectrum.determinant(TERMS.array(TURNED)).item().exact == -6
     assert any(note.kind == ZERO for note in notes)
     assert spectrum.determinant(RATIONAL.array(TURNED)).item().value == -6
+
+
+@pytest.mark.parametrize("shape", [(2, 2), (3, 2), (2, 3)])
+def test_the_smaller_gram_matrix_says_that_a_rank_is_full(shape):
+    """Where the blur of a large entry is larger than the smallest singular value, too."""
+    with BALL.working():
+        W = BALL.array(np.eye(*shape, dtype=int))
+        W[0, 0] = type(W[0, 0])(arb(100, 1.5))
+        assert spectrum.rank(W).item().value == 2
+
+
+def test_the_affine_rank_of_single_rows_is_zero_in_a_batch():
+    assert np.array_equal(spectrum.affine_rank(np.ones((5, 1, 3))), np.zeros((5, 1, 1)))
+    assert np.array_equal(spectrum.affine_rank(np.eye(3)[None].repeat(2, 0)), np.full((2, 1, 1), 2.0))
