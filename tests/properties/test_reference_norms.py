@@ -297,3 +297,23 @@ def test_a_batch_of_bases_is_a_batch_of_norms() -> None:
     assert (row_norms(X, Norm("l1", scales, np.linalg.inv(scales))) == expected).all()
     with pytest.raises(ShapeError, match=r"leading axes do not broadcast: X .* basis"):
         row_norms(np.ones((2, 7, 5)), Norm("l1", scales, scales))
+
+
+def test_a_map_between_spaces_with_bases_of_their_own() -> None:
+    """y -> y @ (B^-1 W C): W need not be square, and each basis has the size of its side."""
+    rng = np.random.default_rng(0)
+    W, B, C = rng.standard_normal((2, 3)), np.diag([2.0, 4.0]), np.diag([1.0, 2.0, 8.0])
+    first, second = Norm("l2", B, np.linalg.inv(B)), Norm("l2", C, np.linalg.inv(C))
+    expected = np.linalg.norm(np.linalg.inv(B) @ W @ C, 2)
+    assert abs(operator_norm(W, first, second).item() - expected) <= 16 * EPS * expected
+    plain = np.linalg.norm(W @ C, 2)
+    assert abs(operator_norm(W, L2, second).item() - plain) <= 16 * EPS * plain
+    batch = rng.standard_normal((4, 2, 3))
+    assert operator_norm(batch, first, second).shape == (4, 1, 1)
+    for norm, norm_out, message in (
+        (second, None, "W: expected as many rows as columns"),
+        (second, second, r"norm.basis: expected 2 rows"),
+        (first, first, r"norm_out.basis: expected 3 rows"),
+    ):
+        with pytest.raises(ShapeError, match=message):
+            operator_norm(W, norm, norm_out)

@@ -23,8 +23,9 @@ from resstream.arithmetic import (
     square,
     total,
 )
-from resstream.errors import NotExact, ShapeError
+from resstream.errors import DomainError, NotExact, ShapeError
 from resstream.reference import rotary, rotary_inverse, sinusoidal
+from resstream.reference.rotary import Rotation, rotation
 
 BALL = Ball(192)
 QUERY = np.array([[1.0, 2, 3, 4]])
@@ -192,3 +193,50 @@ def test_as_many_positions_as_rows_are_asked_for() -> None:
 
 def test_rational_entries_stay_rational() -> None:
     assert all(isinstance(entry, RationalEntry) for entry in rotary(RATIONAL.array([[1, 2]]), [0]).flat)
+
+
+# ---- shapes, kinds and ends -------------------------------------------------
+
+
+def test_the_inverse_in_a_batch_undoes_it() -> None:
+    X = np.random.default_rng(3).standard_normal((2, 3, 4))
+    assert np.abs(rotary_inverse(rotary(X, [1, 2, 3]), [1, 2, 3]) - X).max() <= 8 * EPS * 4
+
+
+def test_positions_are_a_row_or_a_column_of_integers_of_either_sign() -> None:
+    X = np.random.default_rng(4).standard_normal((3, 4))
+    expected = rotary(X, [-1, 0, 2])
+    for positions in (np.array([-1, 0, 2]), np.array([[-1], [0], [2]]), range(-1, 5, 1)[:1]):
+        found = rotary(X[: len(positions)], positions)
+        assert np.array_equal(found, expected[: len(positions)])
+    one = rotation([2], 4, like=X)
+    assert np.array_equal(one.turn(X)[2:], expected[2:])
+    assert np.array_equal(rotary(X[:, :2], [1, 2, 3], base=1), rotary(X[:, :2], [1, 2, 3]))
+
+
+def test_angles_have_a_derivative_by_the_position() -> None:
+    at, step = np.array([[0.5], [1.5]]), np.ones((2, 1))
+    slope = derivative(lambda places: sinusoidal(places, 2, like=at), at, step)
+    assert np.abs(slope - np.concatenate([np.cos(at), -np.sin(at)], axis=-1)).max() <= 8 * EPS
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: Rotation(np.ones((2, 2)), np.ones((2, 3))), ShapeError, r"sines: expected the shape \(2, 2\)"),
+        (lambda: Rotation(np.ones((1, 1)), RATIONAL.array([[0]])), DomainError, "cosines: expected entries"),
+        (lambda: rotation([0], 2, like=QUERY).turn([[1.0, 0.0]]), ShapeError, "X: expected a NumPy array"),
+        (lambda: Rotation(*np.ones((2, 3, 1, 1))).turn(np.ones((2, 1, 2))), ShapeError, "X"),
+        (lambda: Rotation(*np.ones((2, 2, 1))).turn(np.ones((3, 2))), ShapeError, "X: expected 2 rows of width 2"),
+        (lambda: rotation([0], 0, like=QUERY), DomainError, "width: expected a whole number of at least 1"),
+        (lambda: rotation([0], 1, like=QUERY), ShapeError, "expected an even, positive width"),
+        (lambda: rotation([0], 2, 0, like=QUERY), DomainError, "base: expected a whole number of at least 1"),
+        (lambda: rotary(QUERY, np.zeros((0, 1), dtype=int)), ShapeError, "positions: expected integers"),
+        (lambda: rotary(QUERY, np.zeros((1, 2), dtype=int)), ShapeError, "positions: expected integers"),
+        (lambda: rotary(QUERY, RATIONAL.array([[0]])), DomainError, "positions: expected floats or integers"),
+        (lambda: rotary(RATIONAL.array(QUERY), np.zeros((1, 1))), DomainError, "positions: expected exact entries"),
+    ],
+)
+def test_what_cannot_turn_is_refused(call: Callable[[], object], error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        call()
