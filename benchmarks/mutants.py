@@ -63,6 +63,7 @@ CONCERNS: dict[str, list[str]] = {
             "folding": "test_reference_transformer",
             "mlp": "test_reference_blocks",
             "distributions": "test_vocabulary",
+            "nearest": "test_quantified",
             "ordering": "test_vocabulary",
         }.items()
     },

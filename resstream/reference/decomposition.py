@@ -204,7 +204,6 @@ def path_expansion(model: Transformer, trace: TransformerTrace, by: str = HEAD) 
     fewer. Source: Theorem 3 of "The Transformer Block and the Residual Stream", with MLPs and norms.
     """
     _require(model, trace)
-    require_choice("by", by, (HEAD, LAYER, LENGTH))
     count = number_of_paths(model, by, len(trace.embedded))
     if count > MOST_PATHS:
         fewer = LAYER if by == HEAD else LENGTH
