@@ -1,11 +1,12 @@
 """Bad input: every public function answers with an error of ours that names the argument."""
 
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
-from flint import arb
+from flint import arb, fmpq
 
 from resstream.arithmetic import FLOAT64, RATIONAL, Array, Ball, exact, total
 from resstream.errors import DomainError, ShapeError, Undecided
@@ -347,3 +348,28 @@ def test_tokens_are_whole_numbers_below_the_vocabulary() -> None:
             checks.require_tokens(wrong, 5)
     with pytest.raises(ShapeError, match="lists of different lengths"):
         checks.require_tokens([[0], [0, 1]], 5)
+
+
+def test_an_epsilon_is_a_number_of_the_system_beside_it() -> None:
+    floats, exacts = np.zeros((1, 1)), RATIONAL.array([[0]])
+    for value in (2, 2.0, np.float32(2), Fraction(2), exact(2)):
+        found = checks.require_epsilon("epsilon", value, floats)
+        assert (type(found), found) == (float, 2.0)
+    for value in (2, 2.0, np.float32(2), Fraction(2), exact(2)):
+        found = checks.require_epsilon("epsilon", value, exacts)
+        assert (type(found), found) == (int, 2)
+    assert checks.require_epsilon("epsilon", exact(1, 4), floats) == 0.25
+    half = checks.require_epsilon("epsilon", Fraction(1, 4), exacts)
+    assert (half * exacts + half).item().value == fmpq(1, 4)
+    for value, like, message in (
+        (0.25, exacts, r"expected an exact number beside exact entries, got 0\.25"),
+        (-1, floats, "expected 0 or more, got -1"),
+        (float("nan"), floats, "expected 0 or more, got nan"),
+        (float("inf"), floats, "expected a number in the range of float64"),
+        (True, floats, r"expected a number, exact\(p, q\) or an array"),
+        ("1", floats, r"expected a number, exact\(p, q\) or an array"),
+        (-np.ones((1, 1)), floats, "expected 0 or more, got less at"),
+        (np.ones((1, 1)), exacts, "expected entries of the number system"),
+    ):
+        with pytest.raises(DomainError, match=f"epsilon: {message}"):
+            checks.require_epsilon("epsilon", value, like)

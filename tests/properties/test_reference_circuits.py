@@ -292,3 +292,13 @@ def test_scores_do_not_change_with_scale() -> None:
             composition_score(first, second) * frobenius_norm(first) * frobenius_norm(second)
             - frobenius_norm(first @ second)
         )
+
+
+def test_the_lens_reads_a_batch_of_states() -> None:
+    draw = np.random.default_rng(5).standard_normal
+    x, U = draw((2, 3, 4)), draw((4, 5))
+    assert np.array_equal(logit_lens(x, U), x @ U)
+    many = draw((2, 4, 5))
+    assert np.array_equal(logit_lens(x, many), x @ many)
+    with pytest.raises(ShapeError, match="the leading axes do not broadcast"):
+        logit_lens(x, draw((3, 4, 5)))
