@@ -225,6 +225,7 @@ FLINT_AT_HAND = {
     "relations/comparisons.py": "how wide a tie may be",
     "audit/sample.py": "measures rounding",
     "audit/families.py": "certified ratios along families",
+    "enclosures.py": "holds floats against enclosures",
 }
 """Where FLINT's two-valued comparisons are within reach, outside the number systems, the proofs and the certificates
 (which write numbers down), and for what.
