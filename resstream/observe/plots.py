@@ -26,7 +26,10 @@ def heatmap(title: str, cells: Mapping[tuple[int, int], float], layers: int, hea
     drawn += [_text(LEFT - 6, TOP + (layer + 0.5) * height + 4, str(layer), "end") for layer in _some(layers)]
     drawn.append(_text((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 8, "head"))
     drawn.append(_turned("layer"))
-    return figure("heatmap", f"{title}: {low:.3g} (pale) to {high:.3g}", "".join(drawn))
+    ends = f"{low:.3g} (pale) to {high:.3g}"
+    if f"{low:.3g}" == f"{high:.3g}" and low < high:  # colours show what three digits do not
+        ends = f"{high:.3g}, pale {high - low:.1e} below"
+    return figure("heatmap", f"{title}: {ends}", "".join(drawn))
 
 
 def lines(

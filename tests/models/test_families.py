@@ -157,7 +157,7 @@ def test_settings_that_cannot_be_are_refused(
         ({"rope_scaling": {"type": "dynamic", "factor": 2.0}}, "expected one of them"),
         ({"rope_parameters": {"rope_type": "yarn", "factor": 4.0}}, "'yarn': expected default, linear or llama3"),
         ({"quantization_config": {"bits": 4}}, "quantized weights are not read"),
-        ({"num_attention_heads": 2}, "expected the shape"),
+        ({"num_attention_heads": 4}, "expected the shape"),
         ({"num_hidden_layers": 10**9}, "not among"),
     ],
 )
