@@ -23,7 +23,7 @@ from resstream.prove.answer import PROVED, Answer
 from resstream.reference import dobrushin, spectral_norm
 from resstream.relations import AnyOf, at_least, at_most, equal
 
-SAMPLE = 4
+SAMPLE = 2
 """How many of the theorems on record the kernel checks here; the seed is the number of claims on record."""
 
 needs_coqc = pytest.mark.skipif(not kernel.found(), reason=f"no coqc; {kernel.INSTALL}")
