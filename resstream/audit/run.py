@@ -171,6 +171,8 @@ def _ask(run: _Run) -> None:
                     run.keep(vacuity=vacuity.vacuity(run.claim, run.attack))
         run.miss(f"everything but the verdict: the search ended as {verdict.status}")
         return
+    if not run.quick:
+        _climb(run, stream=0)
     with run.stage("proof at small sizes") as there_is_time:
         if there_is_time:
             _prove(run)
@@ -335,15 +337,22 @@ def _keep_thresholds(run: _Run, found: Iterator[Threshold]) -> None:
         run.keep(thresholds=(*run.audit.thresholds, threshold))
 
 
+def _climb(run: _Run, stream: int) -> None:
+    """Climbs of their own at every size, whose seeds `stream` tells from others: what they find changes the verdict."""
+    verdict = run.audit.verdict
+    if verdict is not None and verdict.status == "survived" and verdict.tally.closest is not None:
+        certificate = violations.uphill(run.claim, run.attack, verdict.tally.closest, stream)
+        if certificate is not None:
+            run.refute(certificate.raw, "ascent")
+
+
 def _search_on(run: _Run) -> None:
     """What is left of the time goes to the claim itself, with seeds of their own."""
     verdict = run.audit.verdict
     assert verdict is not None
-    if verdict.status == "survived" and verdict.tally.closest is not None:
-        certificate = violations.uphill(run.claim, run.attack, verdict.tally.closest)
-        if certificate is not None:
-            run.refute(certificate.raw, "ascent")
-            return
+    _climb(run, stream=1)
+    if run.is_refuted:
+        return
     number = 0
     while verdict.status == "survived":
         spare = min(run.left(), run.begun + AIM - time.monotonic())

@@ -57,14 +57,14 @@ def worst(claim: Claim, attack: Attack, witnesses: Witnesses) -> Worst:
     return found
 
 
-def uphill(claim: Claim, attack: Attack, start: Instance) -> Certificate | None:
+def uphill(claim: Claim, attack: Attack, start: Instance, stream: int = 0) -> Certificate | None:
     """A counterexample by climbs of their own at every value of every size, with all else as at an instance.
 
     A violation in a narrow valley is found by one climb of a few: a search draws many instances and climbs little.
     """
     if claim.batched is False:
         return None
-    rng = np.random.default_rng([attack.seed, *claim.seed_words(), 31])
+    rng = np.random.default_rng([attack.seed, *claim.seed_words(), 31, stream])
     for _ in range(ROUNDS):
         for sizes in _shapes(claim, start):
             if attack.left() <= 0:

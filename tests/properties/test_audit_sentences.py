@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 
 from resstream import audit as audits
-from resstream.arithmetic import absolute, amax, exp, sqrt, square, total
-from resstream.audit import failures, sharpness, thresholds, vacuity
+from resstream.arithmetic import absolute, amax, exact, exp, sqrt, square, total
+from resstream.audit import failures, sharpness, thresholds, vacuity, worst
 from resstream.audit import run as runs
 from resstream.audit.attack import Attack
 from resstream.audit.report import data, numbers, referee, words
 from resstream.audit.result import FAILS, LOOSE, SURVIVES, UNKNOWN, UNSURE, Part, Sharpness
 from resstream.audit.witnesses import Witnesses
-from resstream.claim import Instance, at_most, claim, equal, less_than
-from resstream.domains import Orthogonal, Scalar, Vector, Whole
+from resstream.claim import Instance, at_least, at_most, claim, equal, less_than
+from resstream.domains import NonZero, Orthogonal, Scalar, Vector, Whole
 from resstream.falsify import falsify
 from resstream.falsify.memory import Memory
 from resstream.falsify.verdict import TIME_IS_UP
@@ -229,3 +229,28 @@ def test_a_bound_that_was_searched_less_than_the_claim_is_not_called_loose(monke
     found = audit(trial).parts[0]
     assert found.sharpness.status == UNSURE
     assert words.sharp(found)[0].endswith("not known to be sharp")
+
+
+def near(u, v):
+    """The cosine of u and v is at least 7/10."""
+    return at_least(total(u * v), exact(7, 10) * row_norms(u) * row_norms(v))
+
+
+def near_too(v, w):
+    """The cosine of v and w is at least 7/10."""
+    return at_least(total(v * w), exact(7, 10) * row_norms(v) * row_norms(w))
+
+
+def test_a_violation_in_a_narrow_valley_is_climbed_to():
+    over = {"u": NonZero(1, "d"), "v": NonZero(1, "d"), "w": NonZero(1, "d")}
+
+    @claim("trial", over=over, sizes={"d": range(1, 4)}, assuming=[near, near_too])
+    def trial(u, w):
+        """False for d >= 2, at cosines up to 1/sqrt 2 only."""
+        return at_least(total(u * w), 0)
+
+    start = falsify(trial, 2048)
+    assert start.status == "survived"
+    certificate = worst.uphill(trial, Attack(0), start.tally.closest)
+    assert certificate is not None
+    assert certificate.raw.sizes["d"] >= 2
