@@ -226,6 +226,8 @@ FLINT_AT_HAND = {
     "audit/sample.py": "measures rounding",
     "audit/families.py": "certified ratios along families",
     "enclosures.py": "holds floats against enclosures",
+    "domains/finite.py": "members of finite sets become rational entries",
+    "falsify/objects.py": "numbers that are given with a radius become enclosures",
 }
 """Where FLINT's two-valued comparisons are within reach, outside the number systems, the proofs and the certificates
 (which write numbers down), and for what.
