@@ -25,6 +25,7 @@ import nbformat
 from jupyter_client import AsyncKernelManager
 from nbclient import NotebookClient
 from nbconvert import MarkdownExporter
+from nbconvert.filters import strip_ansi
 from whole import faults
 
 import resstream
@@ -118,9 +119,11 @@ def executed(path: Path, pages: Path) -> None:
     notebook = nbformat.read(path, as_version=4)
     # By sockets in the file system in place of ports: no network need be there.
     manager = AsyncKernelManager(kernel_name="python3", transport="ipc", ip=str(pages.parent.parent / path.stem))
-    NotebookClient(notebook, timeout=300, km=manager).execute(env={**os.environ, "NO_COLOR": "1", "PY_COLORS": "0"})
+    # The commands of a notebook are those of this Python's environment.
+    path_there = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+    NotebookClient(notebook, timeout=300, km=manager).execute(env={**os.environ, "PATH": path_there})
     text, _ = MarkdownExporter().from_notebook_node(notebook)
-    title, _, rest = text.partition("\n")
+    title, _, rest = strip_ansi(text).partition("\n")
     nbformat.write(notebook, pages / path.name)
     download = f'<p><a href="{path.name}" download>This page as an executed notebook</a></p>'
     (pages / path.with_suffix(".md").name).write_text(f"{title}\n\n{download}\n{rest}", encoding="utf-8")
