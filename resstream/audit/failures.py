@@ -10,6 +10,9 @@ import itertools
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
 
 from resstream.audit import commands, proofs
 from resstream.audit.attack import Attack, certified
@@ -18,7 +21,7 @@ from resstream.audit.restate import restated
 from resstream.audit.result import FAILS, SURVIVES, UNKNOWN, Cell, FailureMap, Kind, Rescue
 from resstream.audit.vacuity import is_thin
 from resstream.audit.witnesses import Witness, Witnesses
-from resstream.claim import Claim
+from resstream.claim import Claim, Instance
 from resstream.domains import Domain, EqualRows, Norm, Permutation, Stack
 
 LONGEST = 16
@@ -50,6 +53,9 @@ LARGEST_TRIED = 16
 PROOF = 3.0
 """Seconds for proofs of a restriction, at the smallest sizes."""
 
+STRETCHED = 4
+"""Counterexamples of the pool that are continued to the sizes of a cell, at most."""
+
 SPECIAL = "only special instances meet the equality among the hypotheses"
 
 
@@ -64,6 +70,26 @@ class _Map:
 
     def known(self, sizes: Mapping[str, range], over: Mapping[str, Domain]) -> Witness | None:
         return self.witnesses.within(sizes, over)
+
+    def stretched(self, sizes: Mapping[str, range], over: Mapping[str, Domain]) -> bool:
+        """Whether a counterexample of smaller sizes refutes there, with zeros or its last row and column repeated."""
+        fixed = fixed_claim(self.claim, sizes, over)
+        for witness in self.witnesses.found[:STRETCHED]:
+            raw = witness.raw
+            place = {**raw.sizes, **{name: values[0] for name, values in sizes.items() if name in raw.sizes}}
+            options = {name: values[0] for name, values in fixed.option_values().items()}
+            parts = fixed.parts(place, {**raw.options, **options})
+            if set(parts) != set(raw.arrays):
+                continue
+            for mode in ("constant", "edge"):
+                arrays = {name: _padded(raw.arrays[name], parts[name].shape, mode) for name in parts}
+                if any(values is None for values in arrays.values()):
+                    break
+                certificate = certified(fixed, Instance(place, {**raw.options, **options}, arrays))
+                if certificate is not None:
+                    self.witnesses.add(certificate, self.attack.seed, "the pool")
+                    return True
+        return False
 
     def outcome(self, claim: Claim, budget: int, seeds: int = 1) -> tuple[str, int, int, str]:
         """What a search of a restricted claim says; what refutes it goes into the pool."""
@@ -100,6 +126,8 @@ def failure_map(
             cells.append(Cell(sizes, label, FAILS, evidence="a counterexample of the pool lies there"))
         elif attack.left() <= 0:
             cells.append(Cell(sizes, label, UNKNOWN, evidence="time was short"))
+        elif at.stretched(fixed, over):
+            cells.append(Cell(sizes, label, FAILS, evidence="a counterexample of the pool, continued to these sizes"))
         else:
             cells.append(Cell(sizes, label, *at.outcome(fixed_claim(claim, fixed, over), each)))
         progress()
@@ -128,6 +156,15 @@ def failure_map(
     rescues = [one for one in rescues if at.known(*one[1:]) is None]
     rows, columns = (*axes, "", "")[:2]
     return FailureMap(rows, columns, tuple(cells), tuple(kinds), tuple(one[0] for one in rescues))
+
+
+def _padded(values: Any, shape: tuple[int, ...], mode: Any) -> Any:
+    """An array continued to a larger shape; None where it is not larger."""
+    values = np.asarray(values)
+    wider = [new - old for new, old in zip(shape, values.shape, strict=False)]
+    if len(shape) != values.ndim or min(wider, default=0) < 0:
+        return None
+    return np.pad(values, [(0, more) for more in wider], mode=mode)
 
 
 def fixed_claim(claim: Claim, sizes: Mapping[str, range], over: Mapping[str, Domain]) -> Claim:

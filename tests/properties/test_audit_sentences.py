@@ -11,7 +11,7 @@ from resstream import audit as audits
 from resstream.arithmetic import absolute, amax, exact, exp, sqrt, square, total
 from resstream.audit import failures, sharpness, thresholds, vacuity, worst
 from resstream.audit import run as runs
-from resstream.audit.attack import Attack
+from resstream.audit.attack import Attack, certified
 from resstream.audit.report import data, numbers, referee, words
 from resstream.audit.result import FAILS, LOOSE, SURVIVES, UNKNOWN, UNSURE, Part, Sharpness
 from resstream.audit.witnesses import Witnesses
@@ -254,3 +254,21 @@ def test_a_violation_in_a_narrow_valley_is_climbed_to():
     certificate = worst.uphill(trial, Attack(0), start.tally.closest)
     assert certificate is not None
     assert certificate.raw.sizes["d"] >= 2
+
+
+def test_a_counterexample_is_continued_to_larger_sizes_before_they_survive():
+    over = {"u": NonZero(1, "d"), "v": NonZero(1, "d"), "w": NonZero(1, "d")}
+
+    @claim("trial", over=over, sizes={"d": range(1, 6)}, assuming=[near, near_too])
+    def trial(u, w):
+        """False for d >= 2, where a short search finds little."""
+        return at_least(total(u * w), 0)
+
+    pool = Witnesses()
+    raw = {"u": np.array([[-1, 10**6]]), "v": np.array([[1, 1]]), "w": np.array([[1, 0]])}
+    certificate = certified(trial, Instance({"d": 2}, {}, raw))
+    assert certificate is not None
+    pool.add(certificate)
+    found = failures.failure_map(trial, Attack(0), pool, 1024)
+    assert [cell.outcome for cell in found.cells] == [SURVIVES, FAILS, FAILS, FAILS, FAILS]
+    assert len(pool.found) >= 4
