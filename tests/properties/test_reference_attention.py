@@ -18,6 +18,8 @@ from resstream.reference import (
     attention,
     attention_scores,
     attention_weights,
+    banded_mask,
+    block_mask,
     causal_mask,
     concatenated_attention,
     dobrushin,
@@ -25,6 +27,7 @@ from resstream.reference import (
     head_scores,
     head_weights,
     multi_head_attention,
+    sliding_window_mask,
     softmax,
 )
 
@@ -302,3 +305,14 @@ def test_values_of_another_batch_are_refused() -> None:
     with pytest.raises(ShapeError, match="V"):
         attention(queries, queries, values)
     assert attention(queries, queries, values[0]).shape == (2, 3, 4)
+
+
+def test_masks_entry_by_entry() -> None:
+    for n in (1, 4):
+        places = [(i, j) for i in range(n) for j in range(n)]
+        assert causal_mask(n).tolist() == [[j <= i for j in range(n)] for i in range(n)]
+        for size in (0, 1, 3):
+            assert all(banded_mask(n, size)[i, j] == (abs(i - j) <= size) for i, j in places)
+        for size in (1, 2, 3):
+            assert all(sliding_window_mask(n, size)[i, j] == (0 <= i - j < size) for i, j in places)
+            assert all(block_mask(n, size)[i, j] == (i // size == j // size) for i, j in places)

@@ -285,3 +285,21 @@ def test_the_smaller_gram_matrix_says_that_a_rank_is_full(shape):
 def test_the_affine_rank_of_single_rows_is_zero_in_a_batch():
     assert np.array_equal(spectrum.affine_rank(np.ones((5, 1, 3))), np.zeros((5, 1, 1)))
     assert np.array_equal(spectrum.affine_rank(np.eye(3)[None].repeat(2, 0)), np.full((2, 1, 1), 2.0))
+
+
+@pytest.mark.parametrize("shape", [(2, 2), (3, 2), (2, 3)])
+def test_pseudo_inverses_of_either_shape(shape):
+    W = np.random.default_rng(0).standard_normal((4, *shape))
+    found = spectrum.pseudo_inverse(W)
+    assert found.shape == (4, shape[1], shape[0])
+    assert np.abs(found - np.linalg.pinv(W)).max() < 1e-12  # well conditioned: a thousand roundings
+
+
+@pytest.mark.parametrize("shape", [(2, 2), (3, 2), (2, 3)])
+def test_pseudo_inverses_have_the_derivative_that_keeps_their_product(shape):
+    """Of full rank, the product with W on the shorter side stays the identity."""
+    W, step = np.random.default_rng(1).standard_normal((2, *shape))
+    slope, found = derivative(spectrum.pseudo_inverse, W, step), np.linalg.pinv(W)
+    changed = slope @ W + found @ step if shape[0] >= shape[1] else W @ slope + step @ found
+    assert np.abs(changed).max() < 1e-11  # well conditioned: some thousand roundings
+    assert np.abs(slope).max() > 0.1
