@@ -8,9 +8,8 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from flint import fmpq
 
-from resstream.arithmetic import Array, RationalEntry
+from resstream.arithmetic import RATIONAL, Array
 from resstream.arithmetic.unknowns import Unknowns, cases
 from resstream.domains.base import Domain, Sizes
 from resstream.errors import DomainError, NotExpressible, Undecided
@@ -38,13 +37,10 @@ class _Known(Unknowns):
         return self.real(shape)
 
     def whole(self, shape: tuple[int, ...], low: int, high: int) -> Array:
-        out = np.empty(shape, dtype=object)
-        for index in np.ndindex(shape):
-            out[index] = RationalEntry(fmpq(self.among(range(low, high + 1))))
-        return out
+        return RATIONAL.array(np.array([self.among(range(low, high + 1)) for _ in np.ndindex(shape)]).reshape(shape))
 
     def one(self) -> Any:
-        return RationalEntry(fmpq(1))
+        return RATIONAL.array([1])[0]
 
     def assume(self, entries: Array, kind: str) -> None:
         raise _Endless(f"members that are known by conditions ({kind} 0)")
