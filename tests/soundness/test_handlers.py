@@ -18,6 +18,7 @@ WIDE |= {"NotExact", "NotExpressible", "Undecided", "Unbounded", "Undefined", "e
 
 HANDLED = {
     "claim.py::_assess_singly": "a screening in floats: the margin is NaN, which the judge looks at",
+    "falsify/judge.py::at_zero": "words alone: a ball that may be zero is not called zero",
     "falsify/judge.py::read": "the reading is undecided, or undefined, with the reason",
     "falsify/judge.py::_assumed": "a hypothesis without a value is undefined, with the reason",
     "falsify/judge.py::_concluded": "a conclusion without a value is undefined, with the reason",
