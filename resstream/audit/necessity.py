@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from resstream.arithmetic import RATIONAL, Exact
-from resstream.audit import proofs, restate
+from resstream.audit import forms, proofs, restate
 from resstream.audit.attack import Attack, Outcome, certified
 from resstream.audit.restate import restated
 from resstream.audit.result import (
@@ -232,7 +232,7 @@ def strengthened(claim: Claim, parts: Sequence[Part], attack: Attack, budget: in
     says = [part for part in parts if not part.sharpness.one_sided]
     if says:
         bound_away = all(part.sharpness.status == LOOSE for part in says)
-        top = max(_largest(part.sharpness) for part in says)
+        top = max(_largest(claim, part.sharpness) for part in says)
         searched = min(part.sharpness.searched for part in says)
         survivor: Variant | None = None
         variants = []
@@ -250,8 +250,9 @@ def strengthened(claim: Claim, parts: Sequence[Part], attack: Attack, budget: in
                 variants.append(survivor)
                 continue
             variant = _tried(change, changed, shown, attack, budget)
-            if variant.status == SURVIVED and not bound_away:
-                detail = "no instance refutes it, though the largest ratio is not known"
+            if variant.status == SURVIVED and (not bound_away or top >= factor):
+                unsure = "a law of the ratio foresees one" if bound_away else "the largest ratio is not known"
+                detail = f"no instance refutes it, though {unsure}"
                 variant = dataclasses.replace(variant, status=UNREACHED, detail=detail)
             survivor = variant if variant.status == SURVIVED else None
             variants.append(variant)
@@ -272,9 +273,11 @@ def strengthened(claim: Claim, parts: Sequence[Part], attack: Attack, budget: in
     yield _tried("equality", restate.equality(claim), shown, attack, budget)
 
 
-def _largest(found: Sharpness) -> float:
-    """The largest ratio that is known, or seen to be tended to."""
-    return max(found.ratio, found.family.limit if found.family else 0.0)
+def _largest(claim: Claim, found: Sharpness) -> float:
+    """The largest ratio that is known, seen to be tended to, or foreseen by a law at a size that the claim states."""
+    ranges = claim.size_ranges()
+    foreseen = [forms.value(law.closed_form, **{law.size: n}) for law in found.laws for n in ranges[law.size] if n > 1]
+    return max(found.ratio, found.family.limit if found.family else 0.0, *foreseen)
 
 
 def _tried(change: str, claim: Claim, shown: Sequence[Exhibit], attack: Attack, budget: int) -> Variant:

@@ -1,5 +1,6 @@
 """Sharpness, necessity, strengthened variants and the sample: known answers, and each can come out the other way."""
 
+import dataclasses
 import math
 
 import numpy as np
@@ -20,6 +21,8 @@ from resstream.audit.result import (
     REFUTED,
     SUPERFLUOUS,
     SURVIVED,
+    UNREACHED,
+    Law,
     Part,
 )
 from resstream.claim import Instance, at_least, at_most, claim, equal, every, less_than
@@ -356,6 +359,19 @@ def test_strengthened_variants_of_a_sharp_and_of_a_loose_bound():
     assert set(sharp.values()) == {REFUTED}
     assert [loose[name] for name in factors] == [SURVIVED] * 3
     assert loose["strict inequality"] == REFUTED  # 0 = 0
+
+
+def test_a_factor_that_a_law_foresees_to_be_exceeded_survives_nothing():
+    statement = bounded_by(4)
+    found = dataclasses.replace(how_sharp(statement), laws=(Law("n", "1 - 1/n", 3, 1.0),))
+    foreseen = 1 - 1 / max(statement.size_ranges()["n"])
+    assert 0.5 < foreseen < 0.9
+    parts = [Part("lhs <= rhs", found)]
+    said = {v.change: v for v in necessity.strengthened(statement, parts, attack(), BUDGET)}
+    assert said["the right side times 0.9"].status == SURVIVED
+    half = said["the right side times 0.5"]
+    assert half.status == UNREACHED
+    assert "a law of the ratio foresees one" in half.detail
 
 
 def test_an_equality_has_no_strengthened_variants():
