@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from math import log2
 from typing import Any
 
 import numpy as np
@@ -13,10 +12,7 @@ from flint import arb
 
 from resstream.arithmetic import Array, Ball, BallEntry, NoValue, to_fmpq
 from resstream.errors import ArithmeticLimit, DomainError, ShapeError
-from resstream.foreign import as_numbers, rounding
-
-_SMALLEST = {8: -133, 11: -24, 24: -149, 53: -1074}
-"""The exponent of the smallest number above zero, by the bits of a dtype: no ball tells of underflow."""
+from resstream.foreign import FLOAT64_FORMAT, Format, as_numbers, format_of
 
 BITS = (256, 1024, 4096)
 """The precisions of the true value, until it is known to far below what rounding may do."""
@@ -84,8 +80,8 @@ def assert_encloses(
     AssertionError: entry (0, 0) is 9.9...e-06 and the certified value is [3.72...e-44 +/- ...]: off by ... times ...
     """
     found = as_numbers(result, "assert_encloses: result")
-    bits = 1 - round(log2(rounding(result)))
-    allowed = _allowed(value, bits, ulp, bound)
+    form = format_of(result) or FLOAT64_FORMAT
+    allowed = _allowed(value, form, ulp, bound)
     if found.shape != allowed.shape:
         raise ShapeError(f"assert_encloses: result: shape {found.shape}, expected {allowed.shape}, that of the value")
     if not found.size:
@@ -100,7 +96,7 @@ def assert_encloses(
             break
     if worst <= (1 if bound is not None else ulp):
         return worst
-    name = "float64" if bits == 53 else str(getattr(result, "dtype", "float64")).removeprefix("torch.")
+    name = "float64" if form == FLOAT64_FORMAT else str(getattr(result, "dtype", "float64")).removeprefix("torch.")
     of = "the bound" if bound is not None else "what one unit in the last place of every step makes"
     raise AssertionError(
         f"entry {where} is {np.asarray(result)[where]} and the certified value is {truth}: off by {worst:.3g} times "
@@ -108,8 +104,9 @@ def assert_encloses(
     )
 
 
-def _allowed(value: Certified, bits: int, ulp: float, bound: Any) -> Array:
-    """What one unit allows of each entry, as balls' upper ends (arb)."""
+def _allowed(value: Certified, form: Format, ulp: float, bound: Any) -> Array:
+    """What one unit allows of each entry, as balls' upper ends (arb). No ball tells of underflow, so it is added."""
+    bits = form.digits + 1
     if not ulp > 0:
         raise DomainError(f"assert_encloses: ulp: expected a number above 0, got {ulp!r}")
     balls = value.balls(256 if bound is not None else bits)
@@ -121,7 +118,7 @@ def _allowed(value: Certified, bits: int, ulp: float, bound: Any) -> Array:
         ball = entry.value
         if not ball.is_finite():
             raise ArithmeticLimit(f"assert_encloses: at {bits} bits nothing is known of entry {index}: give a bound")
-        out[index] = arb(ball.rad()) + abs(ball).upper() * arb(2) ** (1 - bits) + arb(2) ** _SMALLEST[bits]
+        out[index] = arb(ball.rad()) + abs(ball).upper() * arb(2) ** (1 - bits) + arb(2) ** form.smallest
     return out
 
 

@@ -29,11 +29,13 @@ class Format:
     smallest: int
 
 
+FLOAT64_FORMAT = Format(52, -1074)
+
 _FORMATS = {
     "bfloat16": Format(7, -133),
     "float16": Format(10, -24),
     "float32": Format(23, -149),
-    "float64": Format(52, -1074),
+    "float64": FLOAT64_FORMAT,
 }
 
 
@@ -75,19 +77,19 @@ def _fractions(array: Array, name: str) -> Array:
     return out
 
 
-def _format(value: Any) -> Format | None:
+def format_of(value: Any) -> Format | None:
     """The format of an array's floats; None for whole numbers and fractions, which nobody rounded."""
     kind = str(getattr(value, "dtype", "")).removeprefix("torch.")
     if kind in _FORMATS:
         return _FORMATS[kind]
     if kind:  # whole numbers, booleans
         return None
-    return _FORMATS["float64"] if np.asarray(value).dtype.kind == "f" else None
+    return FLOAT64_FORMAT if np.asarray(value).dtype.kind == "f" else None
 
 
 def rounding(value: Any) -> float:
     """The relative rounding of an array's kind of numbers: bfloat16, float16, float32, else float64."""
-    return float(2.0 ** -(_format(value) or _FORMATS["float64"]).digits)
+    return float(2.0 ** -(format_of(value) or FLOAT64_FORMAT).digits)
 
 
 def radii_of_rounding(value: Any, numbers: Array) -> Array:
@@ -95,7 +97,7 @@ def radii_of_rounding(value: Any, numbers: Array) -> Array:
 
     Half a unit in the last place at most; 0 for a zero, which is taken for one (a mask, say), and for exact numbers.
     """
-    form, radii = _format(value), np.full(numbers.shape, Fraction(0), dtype=object)
+    form, radii = format_of(value), np.full(numbers.shape, Fraction(0), dtype=object)
     if form is not None:
         least = Fraction(1, 2 ** (1 - form.smallest))
         for place, number in np.ndenumerate(numbers):

@@ -94,7 +94,9 @@ def _require_collected(config: pytest.Config, plugin: object) -> None:
     inside = path.is_relative_to(config.rootpath) and "site-packages" not in path.parts
     if not inside or path.name == "conftest.py" or _collects_by_name(config, path) or path.is_relative_to(_HERE):
         return
-    stated = vars(plugin).get("__resstream_claims__")
+    from resstream.claim import STATED
+
+    stated = vars(plugin).get(STATED)
     if stated:
         raise pytest.UsageError(
             f"{path} is a plugin that states the claim {stated[0].id!r}, and is not collected: "
@@ -168,20 +170,18 @@ def pytest_pycollect_makeitem(collector: Any, name: str, obj: object) -> Any:
 def _claims_in(collector: Any, name: str, obj: object, kind: type[Claim]) -> list[Claim]:
     """The claims of one attribute of a module or a class, those included whose own name was given to another."""
     from resstream import claims
+    from resstream.claim import STATED
 
     if issubclass(type(obj), kind):
         lost = claims.unnamed(collector.module) if isinstance(collector, pytest.Class) else []
         return [obj, *(one for one in lost if _scope(one) == collector.obj.__qualname__)]  # type: ignore[list-item]
     of_claims = collector.path.name.startswith("claims_")
-    if name == "__resstream_claims__":
+    if name == STATED:
         lost = [one for one in claims.unnamed(collector.module) if not _scope(one)]
         return lost if of_claims else [one for one in lost if one.__name__ != "<lambda>"]
     if not of_claims:  # what the lists of a test module hold is data of its tests
         return []
-    if type(obj) not in (list, tuple, set, frozenset, dict):
-        return []
-    values: Any = obj.values() if isinstance(obj, dict) else obj
-    held = [one for one in values if issubclass(type(one), kind)]
+    held = claims.held(obj, collector.module.__name__)
     return [one for one in held if claims.library().get(one.id) is not one] if held else []
 
 
@@ -415,7 +415,7 @@ def _raise_of_user(verdict: Verdict, said: str) -> None:
             except ClaimFault as fault:
                 cause = fault.__cause__
                 break
-            except Exception:
+            except Exception:  # no fault of the claim's own: the words of the verdict are what is left to say
                 continue
     if cause is None:
         pytest.fail(said, pytrace=False)

@@ -103,11 +103,15 @@ class ExponentialEntry(Entry):
 
     def _algebraic(self, name: str) -> Surd:
         """The number, where it is seen to be a surd; NotExact says of which function this was asked."""
+        value = self._surd()
+        if value is None:
+            raise NotExact(f"{name} of a number that is not algebraic is no sum of exponentials")
+        return value
+
+    def _surd(self) -> Surd | None:
         if not self.upper:
             return _NOUGHT
-        if len(self.upper) > 1 or self.lower != _ONE or _NOUGHT not in self.upper:
-            raise NotExact(f"{name} of a number that is not algebraic is no sum of exponentials")
-        return self.upper[_NOUGHT]
+        return self.upper.get(_NOUGHT) if len(self.upper) == 1 and self.lower == _ONE else None
 
     def _monomial(self) -> tuple[Surd, Surd] | None:
         """(coefficient, exponent) of a number a e^q that is not zero."""
@@ -159,9 +163,7 @@ class ExponentialEntry(Entry):
         raise NotExact("pi is no sum of exponentials")
 
     def settled(self) -> Entry:
-        if not self.upper:
-            return RationalEntry(fmpq(0))
-        value = self.upper.get(_NOUGHT) if len(self.upper) == 1 and self.lower == _ONE else None
+        value = self._surd()
         if value is not None and value.rational is not None:
             return RationalEntry(value.rational)
         with precision(BITS):

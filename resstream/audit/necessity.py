@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from resstream.arithmetic import RATIONAL, Exact
-from resstream.audit import forms, proofs, restate
+from resstream.audit import proofs, restate
 from resstream.audit.attack import Attack, Outcome, certified
 from resstream.audit.restate import restated
 from resstream.audit.result import (
@@ -35,6 +35,7 @@ from resstream.audit.result import (
     Sharpness,
     Variant,
 )
+from resstream.audit.sharpness import value_at
 from resstream.audit.vacuity import met_at
 from resstream.claim import Batch, Claim, Hypothesis, Relation
 from resstream.errors import ResstreamError
@@ -276,7 +277,7 @@ def strengthened(claim: Claim, parts: Sequence[Part], attack: Attack, budget: in
 def _largest(claim: Claim, found: Sharpness) -> float:
     """The largest ratio that is known, seen to be tended to, or foreseen by a law at a size that the claim states."""
     ranges = claim.size_ranges()
-    foreseen = [forms.value(law.closed_form, **{law.size: n}) for law in found.laws for n in ranges[law.size] if n > 1]
+    foreseen = [value_at(law, n) for law in found.laws for n in ranges[law.size] if n > 1]
     return max(found.ratio, found.family.limit if found.family else 0.0, *foreseen)
 
 

@@ -29,11 +29,12 @@ def _named(module: ModuleType) -> dict[int, Claim]:
     found: dict[int, Claim] = {}
     for name, value in vars(module).items():
         if name != STATED:
-            found |= {id(claim): claim for claim in _held(value, module.__name__)}
+            found |= {id(claim): claim for claim in held(value, module.__name__)}
     return found
 
 
-def _held(value: object, module: str) -> list[Claim]:
+def held(value: object, module: str) -> list[Claim]:
+    """The claims that an attribute of a module is or holds: in a list, tuple, set, dictionary or class of its own."""
     if isinstance(value, Claim):
         return [value]
     if isinstance(value, type):

@@ -165,9 +165,7 @@ def _meet(name: str, domain: Domain, value: Any, sizes: dict[str, int]) -> None:
     elif isinstance(value, np.ndarray):
         rows = given.get("rows", given.get("length", given.get("size")))
         columns = given.get("columns", given.get("vocabulary")) or rows
-        if "rows" not in given and "length" not in given and type(domain).__name__ == "NonConstant":
-            rows, columns = 1, given["size"]
-        elif type(domain).__name__ == "NonConstant":
+        if type(domain).__name__ == "NonConstant":
             rows, columns = given.get("rows", 1), given["size"]
         elif type(domain).__name__ in ("Scalar", "Whole"):
             rows, columns = given.get("rows", 1), 1

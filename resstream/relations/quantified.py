@@ -20,7 +20,7 @@ from resstream.domains.finite import members
 from resstream.errors import ArithmeticLimit, ClaimError, DomainError
 from resstream.relations.base import HOLDS, UNDECIDED, VIOLATED, Decision, Margin, Relation, together, worst
 from resstream.relations.comparisons import Comparison
-from resstream.relations.several import AnyOf, Every
+from resstream.relations.several import AnyOf, Every, place_of
 
 Statement = Callable[[Any], Relation]
 
@@ -35,11 +35,10 @@ class ExistsAmong(AnyOf):
     def wording(self) -> str:
         return f"one of {len(self.relations)} has {self.relations[0].wording}"
 
-    def decide(self, system: NumberSystem) -> Decision:
-        decision = super().decide(system)
+    def _of(self, decisions: Sequence[Decision]) -> Decision:
+        decision = super()._of(decisions)
         if decision.status == HOLDS:
-            for member, relation in zip(self.members, self.relations, strict=True):
-                found = relation.decide(system)
+            for member, found in zip(self.members, decisions, strict=True):
                 if found.status == HOLDS:
                     return replace(decision, beside=((f"witness {_text(member)}", found.lhs, found.symbol, found.rhs),))
         return decision
@@ -60,8 +59,8 @@ class ForAll(Every):
         decision = together(decisions, worst)
         if decision.status != VIOLATED:
             return decision
-        place = next(k for k, one in enumerate(decisions) if one.lhs is decision.lhs and one.rhs is decision.rhs)
-        return replace(decision, beside=((f"at {_text(self.members[place])}", None, "", None), *decision.beside))
+        member = self.members[place_of(decision, decisions)]
+        return replace(decision, beside=((f"at {_text(member)}", None, "", None), *decision.beside))
 
 
 @dataclass(frozen=True)

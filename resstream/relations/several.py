@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any
@@ -76,11 +76,13 @@ class AnyOf(Relation):
         return reduce(Margin.higher, (relation.margin(count) for relation in self.relations))
 
     def decide(self, system: NumberSystem) -> Decision:
-        decisions = [relation.decide(system) for relation in self.relations]
+        return self._of([relation.decide(system) for relation in self.relations])
+
+    def _of(self, decisions: Sequence[Decision]) -> Decision:
         decision = together(decisions, best)
         if decision.status != VIOLATED:
             return decision
-        shown = next(one for one in decisions if one.lhs is decision.lhs and one.rhs is decision.rhs)
+        shown = decisions[place_of(decision, decisions)]
         others = [_beside("another alternative fails", one) for one in decisions if one is not shown]
         more = [(f"and {len(others) - SHOWN} more fail", None, "", None)] if len(others) > SHOWN else []
         return replace(decision, beside=(*decision.beside, *others[:SHOWN], *more))
@@ -161,6 +163,11 @@ class Guarded(Relation):
 
     def negation(self) -> Relation:
         return Guarded(self.premise, self.conclusion.negation(), not self.otherwise)
+
+
+def place_of(decision: Decision, decisions: Sequence[Decision]) -> int:
+    """Which of several decisions the one of all was taken from."""
+    return next(k for k, one in enumerate(decisions) if one.lhs is decision.lhs and one.rhs is decision.rhs)
 
 
 def _bracketed(relation: Relation) -> str:

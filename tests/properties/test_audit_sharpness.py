@@ -363,7 +363,8 @@ def test_strengthened_variants_of_a_sharp_and_of_a_loose_bound():
 
 def test_a_factor_that_a_law_foresees_to_be_exceeded_survives_nothing():
     statement = bounded_by(4)
-    found = dataclasses.replace(how_sharp(statement), laws=(Law("n", "1 - 1/n", 3, 1.0),))
+    laws = (Law("n", "1 - 1/n", 3, 1.0), Law("n", "1/(2*n - 4)", 3, 0.0))  # the second has no value at n = 2
+    found = dataclasses.replace(how_sharp(statement), laws=laws)
     foreseen = 1 - 1 / max(statement.size_ranges()["n"])
     assert 0.5 < foreseen < 0.9
     parts = [Part("lhs <= rhs", found)]

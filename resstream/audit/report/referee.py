@@ -106,20 +106,21 @@ def _needs(audit: Audit) -> str:
 
 def _dropped(change: str) -> str:
     """What was left out: the hypothesis, or the narrow domain, with the wider one in its place."""
-    wide, instead, narrow = change.partition(" instead of ")
-    if not instead:
-        return change.removeprefix("without ")
-    name, _, wider = wide.partition(" in ")
-    return f"{name} in {narrow} (in place of {wider})"
+    return _left_out(change, "in place of {}")
 
 
 def _needed(change: str) -> str:
     """What is needed, of a change that breaks a claim: the hypothesis left out, or the narrow domain."""
+    return _left_out(change, "{} is not enough")
+
+
+def _left_out(change: str, wider: str) -> str:
+    """The hypothesis that a change leaves out, or the narrow domain, with what `wider` says of the wider one."""
     wide, instead, narrow = change.partition(" instead of ")
     if not instead:
         return change.removeprefix("without ")
-    name, _, wider = wide.partition(" in ")
-    return f"{name} in {narrow} ({wider} is not enough)"
+    name, _, domain = wide.partition(" in ")
+    return f"{name} in {narrow} ({wider.format(domain)})"
 
 
 def findings(audit: Audit) -> list[str]:
