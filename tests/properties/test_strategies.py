@@ -109,8 +109,12 @@ def test_the_example_database_and_observability_work_as_with_any_strategy(pytest
             """
             import resstream as rs
             from hypothesis import given, settings
+            from hypothesis.database import DirectoryBasedExampleDatabase
 
-            @settings(max_examples=20, deadline=None)
+            # Both said outright: where CI is in the environment, Hypothesis keeps no examples unless it is told to.
+            kept = DirectoryBasedExampleDatabase(".hypothesis/examples")
+
+            @settings(max_examples=20, deadline=None, derandomize=False, database=kept)
             @given(X=rs.strategies.matrix(n=2, d=1))
             def test_small(X):
                 assert abs(X).max() < 3
