@@ -13,6 +13,10 @@ tests, with the fault planted into functions that are there (`benchmarks/planted
 concerns it, with the claims of the library whose evaluation runs its code, on the quick profile. Whatever one ring
 leaves is asked in the next. What none notices is a survivor: `benchmarks/mutants.json` lists those that no test can
 notice, with the reason; the score leaves them out.
+
+`--record` keeps the counts of the files asked in `benchmarks/mutants-scores.json` and shows them in docs/trust.md.
+`--after OUTPUT` believes an earlier run what it noticed and asks again what it did not: for the time in which tests are
+written. A record is made without it, from nothing.
 """
 
 from __future__ import annotations
@@ -44,6 +48,8 @@ from planted import UNPLANTED, Planting, in_a_fork
 
 ROOT = Path(__file__).parents[1]
 EQUIVALENT = Path(__file__).with_suffix(".json")
+SCORES = EQUIVALENT.with_name("mutants-scores.json")
+PAGE = ROOT / "docs" / "trust.md"
 
 ODD = "tests/soundness/test_odd_arguments.py"
 """Tests of which those that are called after a module are its own."""
@@ -79,6 +85,10 @@ CONCERNS: dict[str, list[str]] = {
         "tests/symbolic/test_reading.py",
     ],
     "resstream/relations/*.py": ["tests/properties/test_relations*.py", "tests/properties/test_judge.py"],
+    "resstream/relations/quantified.py": [
+        "tests/properties/test_relations*.py tests/properties/test_quantified.py",
+        "tests/properties/test_judge.py",
+    ],
     "resstream/claim.py": ["tests/properties/test_claim.py", "tests/soundness/test_tricks.py"],
     "resstream/domains*": ["tests/properties/test_domains*.py"],
     "resstream/falsify/judge.py": ["tests/properties/test_judge*.py", "tests/soundness/test_tricks.py"],
@@ -353,7 +363,8 @@ def _ask_in_place(
     workers: int,
 ) -> None:
     """Ask every file's own tests about its mutants, several files at once where there are; `outcomes` is brought up."""
-    asked = {file: [m for m in drawn if m.file == file] for file, (own, *_) in tests.items() if own}
+    left = [m for m in drawn if outcomes[m.key] in (SURVIVED, NOT_ASKED)]
+    asked = {file: [m for m in left if m.file == file] for file, (own, *_) in tests.items() if own}
     asked = {file: own for file, own in asked.items() if own}
     print(f"in place: {sum(map(len, asked.values()))} mutants of {len(asked)} files", file=sys.stderr)
     at_once = max(1, min(workers, len(asked)))
@@ -457,7 +468,11 @@ def main() -> None:
     parser.add_argument("--at-least", type=float, default=0.0, help="exit with 1 where the score in per cent is lower")
     parser.add_argument("--rings", type=int, default=3, choices=(1, 2, 3), help="how many to ask: fewer are quicker")
     parser.add_argument("--output", type=Path, help="every mutant with its outcome, as JSON")
+    parser.add_argument("--after", type=Path, help="an earlier output: what was noticed then is not asked again")
+    parser.add_argument("--record", action="store_true", help="keep the counts, and show them in docs/trust.md")
     options = parser.parse_args()
+    if options.record and (options.sample is not None or options.after or options.rings == 1):
+        parser.error("--record: expected every mutant, asked in two rings at least, without --after and --sample")
     for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ[name] = "1"
     os.environ["RESSTREAM_PROFILE"] = "quick"
@@ -477,6 +492,9 @@ def main() -> None:
     _warm_up()
     start = time.monotonic()
     outcomes = dict.fromkeys((mutant.key for mutant in drawn), SURVIVED)
+    if options.after:
+        earlier = {entry["key"]: entry["outcome"] for entry in json.loads(options.after.read_text())}
+        outcomes = {key: earlier.get(key, SURVIVED) for key in outcomes}
     _ask_in_place(drawn, outcomes, tests, options.seconds, options.workers)
     if options.rings > 1:
         _ask_afresh(drawn, outcomes, tests, options.rings, options.seconds, options.workers)
@@ -485,6 +503,13 @@ def main() -> None:
     if options.output:
         entries = [{"key": m.key, "line": m.line, "outcome": outcomes[m.key]} for m in drawn]
         options.output.write_text(json.dumps(entries, indent=1) + "\n")
+    if options.record:
+        scores = json.loads(SCORES.read_text())
+        for file in tests:
+            mine = [m.key for m in every if m.file == file]
+            noticed = sum(outcomes.get(key, SURVIVED) not in (SURVIVED, NOT_ASKED) for key in mine)
+            scores[file] = {"mutants": len(mine), "equivalent": len(equivalent.keys() & mine), "noticed": noticed}
+        keep(scores)
     if _score(outcomes) < options.at_least:
         raise SystemExit(1)
 
@@ -569,6 +594,28 @@ def _report(
     print(
         f"{asked - counts[SURVIVED]} of {asked} mutants noticed, {_score(outcomes):.1f} % ({kinds}), in {seconds:.0f} s"
     )
+
+
+def table(scores: dict[str, dict[str, int]]) -> str:
+    """The scores as rows of Markdown; per cent are rounded down, of the mutants that are not equivalent."""
+    rows = ["| module | mutants | of them equivalent | noticed | score |", "|---|---|---|---|---|"]
+    for file, found in sorted(scores.items()):
+        every, equivalent, noticed = found["mutants"], found["equivalent"], found["noticed"]
+        if every > equivalent:
+            tenths = 1000 * noticed // (every - equivalent)
+            rows.append(f"| `{file}` | {every} | {equivalent} | {noticed} | {tenths / 10} % |")
+    return "\n".join(rows) + "\n"
+
+
+MARKERS = "<!-- mutants -->\n", "<!-- end of mutants -->"
+
+
+def keep(scores: dict[str, dict[str, int]]) -> None:
+    """Write the scores, a file a line, and their table into the page."""
+    lines = ",\n".join(f" {json.dumps(file)}: {json.dumps(found)}" for file, found in sorted(scores.items()))
+    SCORES.write_text(f"{{\n{lines}\n}}\n")
+    before, after = PAGE.read_text(encoding="utf-8").split(MARKERS[0])
+    PAGE.write_text(before + MARKERS[0] + table(scores) + MARKERS[1] + after.split(MARKERS[1])[1], encoding="utf-8")
 
 
 def _score(outcomes: dict[str, str]) -> float:

@@ -94,3 +94,28 @@ def test_every_equivalent_is_a_mutant_with_a_reason(mutants: Any) -> None:
         there = {mutant.key for mutant in mutants.mutants(file, (ROOT / file).read_text())}
         assert [key for key in equivalent if key.startswith(f"{file}::") and key not in there] == []
     assert all(len(reason.split()) >= 3 for reason in equivalent.values())
+
+
+# ---- the record
+
+
+def test_the_page_shows_the_record(mutants: Any) -> None:
+    scores = json.loads(mutants.SCORES.read_text())
+    begin, end = mutants.MARKERS
+    assert mutants.PAGE.read_text(encoding="utf-8").split(begin)[1].split(end)[0] == mutants.table(scores)
+    known, equivalent = mutants.modules([]), json.loads(mutants.EQUIVALENT.read_text())
+    for file, found in scores.items():
+        assert file in known
+        assert found["equivalent"] == sum(key.startswith(f"{file}::") for key in equivalent), f"record {file} again"
+        assert found["noticed"] >= 0.97 * (found["mutants"] - found["equivalent"]), file
+        assert found["noticed"] <= found["mutants"] - found["equivalent"], file
+
+
+def test_scores_are_rounded_down_and_leave_the_equivalents_out(mutants: Any) -> None:
+    found = {
+        "b.py": {"mutants": 1002, "equivalent": 2, "noticed": 999},
+        "a.py": {"mutants": 0, "equivalent": 0, "noticed": 0},
+    }
+    assert mutants.table(found).splitlines()[2:] == ["| `b.py` | 1002 | 2 | 999 | 99.9 % |"]
+    assert "| 96.9 % |" in mutants.table({"a.py": {"mutants": 33, "equivalent": 0, "noticed": 32}})
+    assert "| 96.0 % |" in mutants.table({"a.py": {"mutants": 25, "equivalent": 0, "noticed": 24}})
