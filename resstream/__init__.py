@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from resstream import arithmetic, domains, errors, reference, strategies
     from resstream.arithmetic import Array, exact
     from resstream.audit import audit
-    from resstream.claim import Claim, claim, size
+    from resstream.claim import Claim, claim, expectation, size
     from resstream.claims import library, lookup
     from resstream.enclosures import Certified, assert_encloses, certified
     from resstream.errors import ResstreamError
@@ -71,6 +71,7 @@ _HOME = {
     "every": "relations",
     "exact": "arithmetic",
     "exists": "relations",
+    "expectation": "claim",
     "falsify": "",
     "for_all": "relations",
     "iff": "relations",
@@ -130,6 +131,7 @@ __all__ = [
     "every",
     "exact",
     "exists",
+    "expectation",
     "falsify",
     "for_all",
     "iff",

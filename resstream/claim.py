@@ -19,7 +19,7 @@ import numpy as np
 from resstream import cards
 from resstream.arithmetic import FLOAT64, Array, NumberSystem
 from resstream.callables import make_callable
-from resstream.domains import Domain, Options, Part, Sizes, require_domain
+from resstream.domains import Domain, Options, Part, Sizes, expectation, require_domain
 from resstream.domains.current import Objects, evaluating, size
 from resstream.domains.sizes import Where, choices, inhabited
 from resstream.errors import ArithmeticLimit, ClaimError, ClaimFault, DomainError, ForeignNumber, Undefined
@@ -656,6 +656,7 @@ __all__ = [
     "equal",
     "every",
     "exists",
+    "expectation",
     "for_all",
     "iff",
     "implies",

@@ -13,7 +13,9 @@ from __future__ import annotations
 from resstream.domains.base import Domain, Options, Part, Parts, Size, Sizes, entries, is_all, require_domain, size_of
 from resstream.domains.combined import Given, Pair, Product, Stack, Transformed
 from resstream.domains.current import size
+from resstream.domains.expectation import expectation
 from resstream.domains.invertible import Invertible, InvertiblePair, Projection
+from resstream.domains.laws import Gaussian, Law, OnSphere, Signs, Uniform
 from resstream.domains.matrices import (
     Matrix,
     NonConstant,
@@ -65,11 +67,13 @@ __all__ = [
     "Domain",
     "DoublyStochastic",
     "EqualRows",
+    "Gaussian",
     "Given",
     "Heads",
     "Integers",
     "Invertible",
     "InvertiblePair",
+    "Law",
     "LowRank",
     "Mask",
     "Matrix",
@@ -78,6 +82,7 @@ __all__ = [
     "NonNegative",
     "NonZero",
     "Norm",
+    "OnSphere",
     "Options",
     "Ordered",
     "Orthogonal",
@@ -97,6 +102,7 @@ __all__ = [
     "Scalar",
     "Scores",
     "SharedHeads",
+    "Signs",
     "Simplex",
     "Size",
     "Sizes",
@@ -110,9 +116,11 @@ __all__ = [
     "SymmetricWithSpectrum",
     "Tokens",
     "Transformed",
+    "Uniform",
     "Vector",
     "Whole",
     "entries",
+    "expectation",
     "is_all",
     "raw_values",
     "require_domain",

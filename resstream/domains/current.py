@@ -48,12 +48,17 @@ def size(name: str) -> Any:
     sizes = sizes_now(f"size({name!r})")
     if name not in sizes:
         raise ClaimError(f"size({name!r}): expected one of {', '.join(sorted(sizes)) or 'no size'}")
-    current = _current.get()
-    like = None if current is None else next(_arrays(list(current[1].values())), None)
+    like = leading_now()
     if like is None:  # there is no array: a literal meets any number system
         return Exact(Fraction(sizes[name]))
     number = constant(sizes[name], like)
     return one_entry(number)[None, None] if like.dtype == object else np.array([[number]])
+
+
+def leading_now() -> Any | None:
+    """An array among the objects that are being evaluated, whose number system is theirs; None where there is none."""
+    current = _current.get()
+    return None if current is None else next(_arrays(list(current[1].values())), None)
 
 
 def _arrays(value: Any) -> Iterator[Any]:
@@ -78,8 +83,7 @@ def sizes_now(what: str) -> Sizes:
 
 def read_now(value: Any) -> Any:
     """An object of rational entries, read into the number system of the instance that is being evaluated."""
-    current = _current.get()
-    like = None if current is None else next(_arrays(list(current[1].values())), None)
+    like = leading_now()
     if isinstance(value, (list, tuple)):
         return type(value)(map(read_now, value))
     if not isinstance(value, np.ndarray):
@@ -95,4 +99,4 @@ def read_now(value: Any) -> Any:
     return out
 
 
-__all__ = ["Objects", "evaluating", "read_now", "size", "sizes_now"]
+__all__ = ["Objects", "evaluating", "leading_now", "read_now", "size", "sizes_now"]

@@ -9,7 +9,19 @@ import pytest
 import resstream as rs
 
 NAMES = {
-    *("differ", "either", "exists", "for_all", "iff", "implies", "in_some_entry", "negation", "size", "within"),
+    *(
+        "differ",
+        "either",
+        "exists",
+        "expectation",
+        "for_all",
+        "iff",
+        "implies",
+        "in_some_entry",
+        "negation",
+        "size",
+        "within",
+    ),
     *(
         "Array",
         "Claim",
