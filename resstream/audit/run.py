@@ -168,7 +168,7 @@ def _ask(run: _Run) -> None:
         if verdict.status == "gave up" and run.claim.assuming:
             with run.stage("vacuity") as there_is_time:
                 if there_is_time:
-                    run.keep(vacuity=vacuity.vacuity(run.claim, run.attack))
+                    run.keep(vacuity=vacuity.vacuity(run.claim, run.attack, PROOFS))
         run.miss(f"everything but the verdict: the search ended as {verdict.status}")
         return
     if not run.quick:
@@ -194,7 +194,8 @@ def _verdict(run: _Run) -> Verdict:
     for budget in (run.budget, LONGER * run.budget):
         verdict = falsify(run.claim, budget, run.seed, seconds=max(0.6 * run.left(), 0.1), memory=run.memory)
         run.keep(verdict=verdict)
-        if heeded(verdict).status != "gave up":
+        # What rounding alone lets in, more instances do not bring nearer: that there are none may be provable.
+        if heeded(verdict).status != "gave up" or verdict.tally.let_in:
             break
         run.keep(budget=LONGER * run.budget)
     if verdict.counterexample is not None:

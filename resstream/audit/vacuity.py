@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -34,8 +34,11 @@ PROOF = 2.0
 """Seconds for a proof that no instance of a size meets them."""
 
 
-def vacuity(claim: Claim, attack: Attack) -> Vacuity:
-    """Where the hypotheses of a claim are met; without any, all that is drawn counts."""
+def vacuity(claim: Claim, attack: Attack, proof: float = PROOF) -> Vacuity:
+    """Where the hypotheses of a claim are met; without any, all that is drawn counts.
+
+    proof: seconds for the proof at a size.
+    """
     if not claim.assuming:
         return Vacuity()
     met = drawn = 0
@@ -54,8 +57,11 @@ def vacuity(claim: Claim, attack: Attack) -> Vacuity:
             if here == 0 and name:
                 missing[name] = (*missing.get(name, ()), value)
                 least = min(least, there)
-                if attack.left() > PROOF and proofs.never_met(fixed, PROOF):
-                    proved[name] = (*proved.get(name, ()), value)
+    for name, never in missing.items():  # last, as they may take long: every size has been looked at by then
+        for value in never:
+            fixed = claim.replace(sizes={name: range(value, value + 1)})
+            if attack.left() > proof and proofs.never_met(fixed, proof):
+                proved[name] = (*proved.get(name, ()), value)
     trivial = " or ".join(sorted(kinds)) if kinds and "" not in kinds else ""
     return Vacuity(met, drawn, missing, least if missing else 0, proved, trivial, is_thin(claim, attack.seed))
 
@@ -127,9 +133,10 @@ def met_at(claim: Claim, attack: Attack, kinds: set[str]) -> tuple[int, int]:
 def _is_met(claim: Claim, raw: Instance) -> bool:
     """Whether an instance certainly meets the hypotheses."""
     try:
-        return judge.judge(claim, raw).outcome not in (judge.OUTSIDE, judge.UNDECIDED)
+        answer = judge.judge(claim, raw)
     except (ResstreamError, ArithmeticError):
         return False
+    return answer.met and answer.outcome not in (judge.OUTSIDE, judge.UNDECIDED)
 
 
 def _trivial(claim: Claim, raw: Batch) -> Iterator[str]:
@@ -158,6 +165,15 @@ def bounds(found: Vacuity) -> str:
     """Where the hypotheses are met, in a sentence."""
     if not found.sizes:
         return ""
-    places = "; ".join(f"{name} = {', '.join(map(str, values))}" for name, values in found.sizes.items())
-    certain = found.proved == found.sizes
-    return f"never met at {places} ({'proved' if certain else f'none of {found.tried:,} instances at each'})"
+    sure, open_ = {}, {}
+    for name, values in found.sizes.items():
+        sure[name] = [value for value in values if value in found.proved.get(name, ())]
+        open_[name] = [value for value in values if value not in found.proved.get(name, ())]
+    parts = ((sure, "proved"), (open_, f"none of {found.tried:,} instances at each"))
+    return "never met at " + ", nor at ".join(
+        f"{_listed(places)} ({why})" for places, why in parts if any(places.values())
+    )
+
+
+def _listed(places: Mapping[str, Sequence[int]]) -> str:
+    return "; ".join(f"{name} = {', '.join(map(str, values))}" for name, values in places.items() if values)

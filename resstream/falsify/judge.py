@@ -43,6 +43,8 @@ class Judgement:
     """Both sides of every entry that was compared."""
     beside: tuple[tuple[str, Any, str, Any], ...] = field(default=(), repr=False)
     """What else the outcome rests on, as (what it is, lhs, symbol, rhs): a premise that holds, other alternatives."""
+    met: bool = True
+    """Whether the hypotheses are certain to hold; a conclusion that holds either way is not kept waiting for that."""
 
     @property
     def reading(self) -> str:
@@ -133,7 +135,7 @@ def _concluded(claim: Claim, raw: Instance, system: NumberSystem, bits: int | No
     if assumed.status != HOLDS and decision.status in (VIOLATED, UNDEFINED):
         # Where the hypotheses may fail the conclusion may fail too, and need have no meaning.
         return _judgement(UNDECIDED, bits, decision, assumed.reason)
-    return _judgement(decision.status, bits, decision)
+    return replace(_judgement(decision.status, bits, decision), met=assumed.status == HOLDS)
 
 
 __all__ = [

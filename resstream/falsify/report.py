@@ -19,6 +19,7 @@ def verdict_json(verdict: Verdict) -> dict[str, Any]:
         "budget": verdict.budget,
         "evaluations": tally.evaluations,
         "accepted": tally.accepted,
+        "let_in_by_floats": tally.let_in,
         "discarded": tally.discarded,
         "judged": tally.judged,
         "acquitted": tally.acquitted,
@@ -90,9 +91,18 @@ def _gave_up(verdict: Verdict) -> list[str]:
     tally = verdict.tally
     if tally.accepted == 0 and not verdict.notes:
         missed = f", missed by {tally.nearest_miss:.3g} at the least" if tally.nearest_miss < float("inf") else ""
-        return [f"{verdict.claim.id}: gave up, hypotheses never met in {tally.discarded:,} tries{missed}"]
+        return [
+            f"{verdict.claim.id}: gave up, hypotheses never met in {tally.discarded:,} tries{let_in(tally) or missed}"
+        ]
     few = f"too few instances met the hypotheses ({tally.accepted:,}) or the run was broken off"
     return [f"{verdict.claim.id}: gave up, {few}"]
+
+
+def let_in(tally: Tally) -> str:
+    """What floats said of hypotheses that nothing is known to meet; empty where they agreed."""
+    if not tally.let_in:
+        return ""
+    return f" (floats let in {tally.let_in:,}, exact arithmetic none of the {tally.judged:,} that it judged)"
 
 
 def where(raw: Instance | None) -> list[str]:

@@ -30,7 +30,9 @@ _COUNTS = (
     "undecided",
     "undefined",
     "outside",
+    "open",
     "faults",
+    "let_in",
 )
 
 
@@ -40,9 +42,10 @@ class Tally:
 
     accepted and discarded count instances that met their hypotheses and that did not. Suspects are those whose float64
     margin was negative; judged are those that exact arithmetic looked at: acquitted the suspects that it cleared, tied
-    those whose sides cannot be told apart, outside those that do not meet the hypotheses after all, undefined those
-    where a side has no value, undecided those of which nothing is certain. `undecided_at` and `undefined_at` are the
-    first such instances (of the undecided, the one nearest to a violation) with what the judge said.
+    those whose sides cannot be told apart, outside those that do not meet the hypotheses after all, open those where
+    the conclusion holds and the hypotheses were not decided, undefined those where a side has no value, undecided those
+    of which nothing is certain. `undecided_at` and `undefined_at` are the first such instances (of the undecided, the
+    one nearest to a violation) with what the judge said.
     """
 
     evaluations: int = 0
@@ -55,6 +58,7 @@ class Tally:
     undecided: int = 0
     undefined: int = 0
     outside: int = 0
+    open: int = 0
     smallest_margin: float = float("inf")
     closest: Instance | None = None
     nearest_miss: float = float("inf")
@@ -69,6 +73,8 @@ class Tally:
     faults: int = 0
     single: bool = False
     """Whether the claim was evaluated one instance at a time."""
+    let_in: int = 0
+    """How many instances met their hypotheses by floats alone: exact arithmetic turned down each that it looked at."""
 
     def light(self) -> Tally:
         """The same without its certificate, whose balls cannot be sent from one process to another."""
@@ -124,8 +130,14 @@ class Tally:
         else:
             assert answer.outcome in (HOLDS, TIED)
             self.tied += answer.outcome == TIED
+            self.open += not answer.met
             self.acquitted += float_margin < 0
             self.nearer(answer.margin, raw)
+
+    def turn_down(self) -> None:
+        """Take back that instances met their hypotheses: of those that were judged none did, so of none it is known."""
+        self.let_in, self.accepted, self.discarded = self.accepted, 0, self.discarded + self.accepted
+        self.smallest_margin, self.closest = float("inf"), None
 
     @property
     def finished(self) -> bool:
@@ -192,6 +204,8 @@ def conclude(claim: Claim, tally: Tally, seed: int, floor: int, seconds: float, 
 
     floor: how many instances must have met the hypotheses.
     """
+    if tally.outside and tally.judged == tally.outside + tally.open:
+        tally.turn_down()
     if tally.violating is not None and tally.certificate is not None:
         status = REFUTED
     elif tally.error:
@@ -203,11 +217,7 @@ def conclude(claim: Claim, tally: Tally, seed: int, floor: int, seconds: float, 
         status = UNDECIDED
     elif tally.undefined:
         status = UNDEFINED
-    elif (
-        tally.accepted < floor
-        or 0 < tally.judged == tally.outside
-        or any(note != TIME_IS_UP and "not done" not in note for note in notes)
-    ):
+    elif tally.accepted < floor or tally.let_in or any(note != TIME_IS_UP and "not done" not in note for note in notes):
         status = GAVE_UP
     else:
         status = SURVIVED

@@ -12,18 +12,19 @@ import pytest
 from typer.testing import CliRunner
 
 from resstream import audit as audits
+from resstream.arithmetic import absolute, amax, amin, exact, square
 from resstream.audit import attack, files
 from resstream.audit import run as runs
 from resstream.audit.report import data, markdown, referee, words
-from resstream.claim import at_most, claim
+from resstream.claim import at_least, at_most, claim, more_than, size
 from resstream.cli import app
-from resstream.domains import Matrix, RowStochastic
+from resstream.domains import Matrix, NonConstant, RowStochastic
 from resstream.errors import ClaimError
 from resstream.falsify import falsify
 from resstream.falsify.counterexample import from_json
 from resstream.falsify.search import search
 from resstream.falsify.variants import targets
-from resstream.reference import diameter, dobrushin
+from resstream.reference import diameter, dobrushin, layer_norm
 
 BUDGET = 4096
 
@@ -200,7 +201,8 @@ def test_ctrl_c_in_a_later_search_ends_the_audit_and_not_only_the_search(monkeyp
 
 
 SLOW = """from pathlib import Path
-from resstream.claim import at_most, claim
+from resstream.arithmetic import absolute, amax, amin, exact, square
+from resstream.claim import at_least, at_most, claim, more_than, size
 from resstream.domains import Matrix
 
 @claim("slow.first", over={"X": Matrix("n", "d")})
@@ -373,3 +375,23 @@ def test_a_claim_made_in_a_notebook_can_be_audited():
     found = audit(statement)
     assert found.status == "survived"
     assert found._repr_html_().startswith("<style>")
+
+
+def beyond(x):
+    """Some coordinate of LN(x) exceeds sqrt(d - 1), which none does: a one-hot token reaches it."""
+    return more_than(square(amax(absolute(layer_norm(x)))), size("d") - 1)
+
+
+@claim("trial.beyond", over={"x": NonConstant("d")}, assuming=[beyond], sizes={"d": range(2, 4)})
+def leaves(x):
+    """Beyond sqrt(d - 1) no coordinate is below -1/2."""
+    return at_least(amin(layer_norm(x)), exact(-1, 2))
+
+
+def test_hypotheses_that_floats_alone_meet_are_said_to_be_met_by_nothing():
+    found = audit(leaves)
+    assert found.status == "vacuous"
+    kept = replace(found.verdict, status="gave up", tally=replace(found.verdict.tally, let_in=5))
+    text = markdown.markdown(replace(found, verdict=kept))
+    assert "the hypotheses are never met, as far as" in text
+    assert "floats let in 5" in text

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from resstream.arithmetic import exact, total_entry
-from resstream.claim import Batch, Claim, at_least, at_most, claim, equal, less_than
+from resstream.claim import Batch, Claim, at_least, at_most, claim, equal, less_than, more_than
 from resstream.domains import Matrix, Norm, RowStochastic, Scalar, Vector
 from resstream.errors import ClaimError
 from resstream.falsify.search import Chunk, plan, run_chunk, search
@@ -58,6 +58,18 @@ def test_hypotheses_that_are_never_met_are_no_survival_and_say_by_how_much_they_
     assert verdict.status == "gave up"
     assert "hypotheses never met in" in str(verdict)
     assert 0 < verdict.tally.nearest_miss <= 1
+
+
+def test_hypotheses_that_rounding_alone_meets_are_not_met():
+    def rounded(x):
+        return more_than(x / 10 + x / 5, 3 * x / 10)
+
+    verdict = search(scalar(lambda x: at_most(x, 10**9), rounded), plan(20, 1))
+    assert verdict.status == "gave up"
+    assert verdict.tally.accepted == 0
+    assert 0 < verdict.tally.outside == verdict.tally.judged - verdict.tally.open
+    assert 0 < verdict.tally.let_in <= verdict.tally.discarded
+    assert f"floats let in {verdict.tally.let_in:,}, exact arithmetic none of the" in str(verdict)
 
 
 def test_an_error_in_the_claim_is_reported_with_the_instance():

@@ -34,7 +34,7 @@ def certificate():
 
 
 def test_counts_add_up():
-    assert len(COUNTS) == 11
+    assert len(COUNTS) == 13
     first = Tally(**{name: k + 1 for k, name in enumerate(COUNTS)})
     first.add(Tally(**{name: 100 * (k + 1) for k, name in enumerate(COUNTS)}))
     assert [getattr(first, name) for name in COUNTS] == [101 * (k + 1) for k in range(len(COUNTS))]
@@ -163,6 +163,17 @@ def test_every_status_and_what_it_takes(certificate):
     assert set(seen) | {"vacuous"} == set(STATUSES)  # vacuous is said by proofs alone
     assert status(violating=A) == "survived"  # without a certificate nothing is refuted
     assert status(accepted=1, floor=1) == "survived"
+
+
+def test_what_floats_alone_let_in_met_nothing():
+    tally = counted(Judgement(HOLDS, margin=0.5, met=False))
+    assert (tally.open, counted(Judgement(HOLDS, margin=0.5)).open) == (1, 0)
+    verdict = conclude(Trial.stated, Tally(accepted=100, discarded=7, judged=9, outside=8, open=1), 0, 10, 0.0)
+    assert verdict.status == "gave up"
+    assert (verdict.tally.let_in, verdict.tally.accepted, verdict.tally.discarded) == (100, 0, 107)
+    assert "never met in 107 tries (floats let in 100, exact arithmetic none of the 9 that it judged)" in str(verdict)
+    assert status(judged=9, outside=8) == "survived"  # one of them was certain
+    assert status(judged=9, open=9) == "survived"  # where no hypothesis was found to fail
 
 
 def test_a_claim_without_a_value_wherever_it_was_judged_is_an_error():

@@ -20,6 +20,7 @@ from resstream.audit.result import (
     Audit,
 )
 from resstream.audit.vacuity import bounds
+from resstream.falsify.report import let_in
 from resstream.prove.answer import PROVED
 
 
@@ -43,7 +44,7 @@ def _truth(audit: Audit) -> str:
     if verdict.status == "vacuous":
         return "Vacuous: it is proved that no instance meets the hypotheses."
     if verdict.status == "gave up" and not tally.accepted:
-        return f"Not known: no instance met the hypotheses, of {tally.accepted + tally.discarded:,} that were tried."
+        return f"Not known: no instance met the hypotheses, of {tally.discarded:,} that were tried{let_in(tally)}."
     if verdict.status != "survived":
         why = f" ({tally.error})" if tally.error else ""
         return f"Not known: the search ended as {verdict.status}{why}."

@@ -29,6 +29,7 @@ from resstream.audit.result import (
     Variant,
 )
 from resstream.audit.vacuity import bounds
+from resstream.falsify.report import let_in
 from resstream.prove.answer import INEXPRESSIBLE, MODEL, PROVED, UNDECIDED, Answer
 
 GOALS_SHOWN = 6
@@ -69,7 +70,7 @@ def headline(audit: Audit) -> str:
     if verdict.status == "undefined":
         return f"{audit.claim.id}: undefined at {tally.undefined:,} of {tally.judged:,} judged instances"
     if verdict.status == "gave up":
-        return f"{audit.claim.id}: gave up, with {tally.accepted:,} instances that met the hypotheses"
+        return f"{audit.claim.id}: gave up, with {tally.accepted:,} instances that met the hypotheses{let_in(tally)}"
     if verdict.status == "vacuous":
         return f"{audit.claim.id}: vacuous, as it is proved that no instance meets the hypotheses"
     return f"{audit.claim.id}: {verdict.status} ({tally.error})"
@@ -389,13 +390,13 @@ def _vacuity(audit: Audit) -> Iterator[tuple[str, str]]:
     tally = audit.verdict.tally
     drawn = tally.accepted + tally.discarded
     if not tally.accepted:
-        yield f"the hypotheses are never met, as far as {drawn:,} instances tell", "search"
-        return
-    yield f"{audit.acceptance:.1%} of {drawn:,} instances met the hypotheses ({tally.accepted:,})", "measured"
+        yield f"the hypotheses are never met, as far as {drawn:,} instances tell{let_in(tally)}", "search"
+    else:
+        yield f"{audit.acceptance:.1%} of {drawn:,} instances met the hypotheses ({tally.accepted:,})", "measured"
     found = audit.vacuity
     if found is None:
         return
-    if bounds(found) and tally.accepted:
+    if bounds(found):
         yield f"the hypotheses are {bounds(found)}", "proved" if found.proved == found.sizes else "search"
     if found.trivial_only:
         yield f"met by trivial instances only: every one seen that met them is {found.trivial_only}", "search"
