@@ -22,6 +22,7 @@ def replay(
 ) -> None:
     """Judge a counterexample again, from its file alone.
 
+    Without the code of a claim that is not of the library, by the terms that the file records, and that is said.
     Exit status: 1 it refutes the claim, 0 it does not, 2 bad usage or a broken file, 3 it could not be decided.
     """
     require_form(form)
@@ -36,11 +37,14 @@ def replay(
 def _judged(file: str, claims_file: str | None, form: str) -> tuple[str, str]:
     """The outcome, and what is printed."""
     from resstream.falsify.counterexample import Counterexample
+    from resstream.falsify.recorded import Recorded
     from resstream.falsify.replay import replay as judged_again
 
     found = judged_again(file, claims_file)
     outcome = found.judgement.outcome
-    if not isinstance(found, Counterexample):
+    if isinstance(found, Recorded) and outcome != "violated":
+        return outcome, f"{found.claim.id}: its recorded terms do not refute it ({found.judgement.reason})\n"
+    if not isinstance(found, (Counterexample, Recorded)):
         return outcome, f"{found.claim.id}: this instance does not refute it ({outcome})\n"
     return outcome, rendered(found) if form == "text" else found.to(form).rstrip("\n") + "\n"
 

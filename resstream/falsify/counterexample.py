@@ -26,6 +26,8 @@ from resstream.relations import NEGATED
 if TYPE_CHECKING:
     from rich.panel import Panel
 
+    from resstream.falsify.formats.trace import Trace
+
 FORMAT = "resstream-counterexample-1"
 
 _NUMBER = re.compile(r"-?[0-9]{1,400}(/[0-9]{1,400})?")
@@ -99,6 +101,34 @@ class Exhibit:
 
         head, _, body = str(self).partition("\n")
         return Panel(Text(body), title=Text(head, style="bold red"), title_align="left", expand=False)
+
+    # -- forms
+
+    def trace(self) -> Trace:
+        """Its terms: how the numbers of the claim's sides and hypotheses come of its entries.
+
+        What terms have no words for raises NotExpressible, what they cannot decide Undecided.
+        """
+        from resstream.falsify.formats.trace import trace
+
+        return trace(self.claim, self.raw)
+
+    def to(self, form: str) -> str:
+        """The instance in one of the forms of `resstream.falsify.formats`: "check", "rocq", "numpy", ...
+
+        An unknown form raises ClaimError; what its terms have no words for, NotExpressible.
+        """
+        from resstream.falsify.formats import lookup
+
+        return lookup(form).write(self)
+
+    def _values_snippet(self) -> str:
+        lines = [f"# {line}" for line in (f"{self.title}:", *self._sides())]
+        lines += ["from fractions import Fraction", ""]
+        for name, value in self.arrays():
+            written = _python(value) if isinstance(value, np.ndarray) else repr(value)
+            lines.append(f"{re.sub(r'[^0-9A-Za-z]+', '_', name).strip('_')} = {written}")
+        return "\n".join(lines) + "\n"
 
     # -- LaTeX and HTML
 
@@ -206,15 +236,6 @@ class Counterexample(Exhibit):
             lines.append(f"found by {self.engine}, seed {self.seed}")
         return lines
 
-    def to(self, form: str) -> str:
-        """The counterexample in one of the forms of `resstream.falsify.formats`: "check", "rocq", "numpy", ...
-
-        An unknown form raises ClaimError; what its terms have no words for, NotExpressible.
-        """
-        from resstream.falsify.formats import lookup
-
-        return lookup(form).write(self)
-
     # -- Python
 
     def snippet(self) -> str:
@@ -269,21 +290,19 @@ class Counterexample(Exhibit):
             ")"
         )
 
-    def _values_snippet(self) -> str:
-        lines = [f"# {line}" for line in (f"{self.claim.id} is refuted by", *self._sides())]
-        lines += ["from fractions import Fraction", ""]
-        for name, value in self.arrays():
-            written = _python(value) if isinstance(value, np.ndarray) else repr(value)
-            lines.append(f"{re.sub(r'[^0-9A-Za-z]+', '_', name).strip('_')} = {written}")
-        return "\n".join(lines) + "\n"
-
     # -- JSON
 
     def json(self) -> dict[str, Any]:
-        """Everything as JSON-ready data, from which `from_json` (and `resstream replay`) judges it again."""
+        """Everything as JSON-ready data, from which `from_json` (and `resstream replay`) judges it again.
+
+        terms: how it can be judged without the claim's code, where that is not of this package's library.
+        """
+        from resstream.falsify.recorded import record
+
         return {
             "format": FORMAT,
             **super().json(),
+            "terms": record(self, origin_of(self.claim)),
             "largest_violation": self.largest_violation,
             "largest_raw": raw_to_json(self.largest_raw) if self.largest_raw else None,
         }

@@ -102,6 +102,9 @@ def test_another_repository_uses_all_of_it(repository):
     )
     assert replayed.returncode == 1, replayed.stderr
     assert json.loads(replayed.stdout)["claim"] == "theirs.squared"
+    elsewhere = run(repository.parent, "resstream", "replay", "ours/found/theirs.squared.json")
+    assert elsewhere.returncode == 1, elsewhere.stderr
+    assert "theirs.squared fails, by its recorded terms" in elsewhere.stdout
 
 
 # ---- files for CI -----------------------------------------------------------

@@ -158,11 +158,13 @@ def only(x):
 """
 
 
-def test_a_claim_of_ones_own_is_replayed_with_its_file_only(run, tmp_path):
+def test_a_claim_of_ones_own_is_replayed_by_its_code_or_by_its_recorded_terms(run, tmp_path):
     (tmp_path / "mine.py").write_text(CLAIM_FILE)
     assert run("falsify", "mine.py", "--save", "found").exit_code == 1
     saved = "found/mine.only.json"
-    assert "name it with --claims, if you trust it" in str(run("replay", saved).exception)
+    by_terms = run("replay", saved)
+    assert by_terms.exit_code == 1
+    assert "the claim's own code was not run" in " ".join(by_terms.output.replace("│", " ").split())
     assert run("replay", saved, "--claims", "mine.py").exit_code == 1
     (tmp_path / "mine.py").write_text(CLAIM_FILE.replace("x, 1", "x, 9"))
     assert "SHA-256 differs" in str(run("replay", saved, "--claims", "mine.py").exception)

@@ -13,14 +13,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import entry_points
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from resstream.errors import ClaimError
 from resstream.falsify.formats import check, lean, numpy_code, rocq, sympy_code
-from resstream.falsify.formats.trace import Trace, trace
+from resstream.falsify.formats.trace import Trace
 
 if TYPE_CHECKING:
-    from resstream.falsify.counterexample import Counterexample
+    from resstream.falsify.counterexample import Exhibit
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,8 @@ class Format:
     name: str
     suffix: str
     summary: str
-    write: Callable[[Counterexample], str]
+    write: Callable[[Any], str]
+    """Of a `Counterexample`, or of a `Recorded` one, which has the same forms."""
 
 
 GROUP = "resstream.formats"
@@ -78,8 +79,8 @@ def lookup(name: str) -> Format:
     return known[name]
 
 
-def _of_terms(write: Callable[[Trace], str]) -> Callable[[Counterexample], str]:
-    return lambda counterexample: write(trace(counterexample.claim, counterexample.raw))
+def _of_terms(write: Callable[[Trace], str]) -> Callable[[Exhibit], str]:
+    return lambda exhibit: write(exhibit.trace())
 
 
 for _form in (

@@ -67,7 +67,7 @@ def write(trace: Trace) -> str:
     program = Program.of(_FRACTIONS if trace.rational else _BALLS, trace.arrays, trace.facts)
     needs = " in fractions" if trace.rational else " in fractions and in intervals of mpmath"
     more = "" if trace.rational else _INTERVALS.read_text(encoding="utf-8")
-    statement = quoted(trace.claim.statement) or "(It has no statement in words.)"
+    statement = quoted(trace.statement) or "(It has no statement in words.)"
     lines = list(instance(trace, program))
     for title, facts in (
         ("What the objects are", trace.domain),
@@ -81,8 +81,8 @@ def write(trace: Trace) -> str:
     lines += ["", "# The conclusion, and that it fails"]
     for fact in trace.violation:
         lines += [*assignments(program, fact.lhs, fact.rhs), *_violated(program, fact)]
-    head = _HEAD.format(id=trace.claim.id, statement=statement, needs=needs, more=more)
-    return head + "\n".join(lines) + f'\nprint(checked, "checks hold: {trace.claim.id} is false")\n'
+    head = _HEAD.format(id=trace.id, statement=statement, needs=needs, more=more)
+    return head + "\n".join(lines) + f'\nprint(checked, "checks hold: {trace.id} is false")\n'
 
 
 def _required(program: Program, fact: Fact) -> str:
@@ -97,4 +97,4 @@ def _violated(program: Program, fact: Fact) -> list[str]:
         else:
             low, high = decimal_bounds(node.enclosure)
             lines.append(f'require("{name} lies in its stated bounds", {_fraction(low)} < {name} < {_fraction(high)})')
-    return [*lines, f'require("{fact.about}: lhs {fact.symbol} rhs", lhs {fact.symbol} rhs)']
+    return [*lines, f"require({f'{fact.about}: lhs {fact.symbol} rhs'!r}, lhs {fact.symbol} rhs)"]

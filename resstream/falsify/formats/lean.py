@@ -54,8 +54,8 @@ def write(trace: Trace) -> str:
     program = Program.of(LANGUAGE, trace.arrays, trace.facts)
     left = sum(not fact.exact for fact in trace.facts)
     note = f"\n{left} of {len(trace.facts)} facts need bounds of roots or exponentials: they are left as `sorry`."
-    statement = trace.claim.statement.replace("-/", "- /").replace("/-", "/ -")
-    lines = [_HEAD.format(id=trace.claim.id, statement=statement, open=note if left else "").rstrip("\n"), ""]
+    statement = _comment(trace.statement)
+    lines = [_HEAD.format(id=trace.id, statement=statement, open=note if left else "").rstrip("\n"), ""]
     defined = []
     for name, text in trace.texts:
         lines.append(f"-- {name}: {' '.join(text.split())}")
@@ -68,7 +68,7 @@ def write(trace: Trace) -> str:
         defined.append(program.names[id(node)])
         lines.append(f"def {defined[-1]} : ℝ := {program.expression(node)}")
     for place, fact in enumerate(trace.facts, 1):
-        lines += ["", f"/-- {fact.about} -/", f"theorem fact_{place} : {_statement(program, fact)} := by"]
+        lines += ["", f"/-- {_comment(fact.about)} -/", f"theorem fact_{place} : {_statement(program, fact)} := by"]
         used = sorted(
             {program.names[id(node)] for node in in_order([fact.lhs, fact.rhs]) if id(node) in program.names},
             key=defined.index,
@@ -84,6 +84,11 @@ def write(trace: Trace) -> str:
         f"  ⟨{proof}⟩" if len(trace.facts) > 1 else f"  {proof}",
     ]
     return "\n".join([*lines, "", "end"]) + "\n"
+
+
+def _comment(text: str) -> str:
+    """Text that neither ends a comment nor begins one."""
+    return text.replace("-/", "- /").replace("/-", "/ -")
 
 
 def _statement(program: Program, fact: Fact) -> str:

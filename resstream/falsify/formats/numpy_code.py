@@ -26,7 +26,7 @@ LANGUAGE = Language(
 def write(trace: Trace) -> str:
     """The code, as text."""
     program = Program.of(LANGUAGE, trace.arrays, trace.facts)
-    lines = [f'"""{quoted(trace.claim.id)} is false at this instance (in floats)."""', ""]
+    lines = [f'"""{quoted(trace.id)} is false at this instance (in floats)."""', ""]
     lines += ["import math", "", "import numpy as np", ""]
     lines += instance(trace, program, lambda text: f"np.array({text}, dtype=float)")
     for fact in trace.violation:

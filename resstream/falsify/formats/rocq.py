@@ -89,9 +89,9 @@ LANGUAGE = Language(
 
 def write(trace: Trace) -> str:
     """The file of one counterexample, as text. Undecided where no precision that is tried separates the sides."""
-    statement = _comment(trace.claim.statement or "(It has no statement in words.)")
+    statement = _comment(trace.statement or "(It has no statement in words.)")
     needs = "nothing but Debian's package coq" if _is_plain(trace) else "Debian's packages coq and libcoq-interval"
-    head = _ONE.format(id=trace.claim.id, statement=statement, needs=needs)
+    head = _ONE.format(id=trace.id, statement=statement, needs=needs)
     return head + _preamble([trace]) + _body(trace) + "\nPrint Assumptions counterexample.\n"
 
 
@@ -101,7 +101,7 @@ def write_book(traces: Sequence[Trace]) -> str:
     names = []
     for place, trace in enumerate(traces, 1):
         names.append(f"Certificate_{place}")
-        parts.append(f"\n(** {trace.claim.id} *)\nModule {names[-1]}.\n{_body(trace)}End {names[-1]}.\n")
+        parts.append(f"\n(** {trace.id} *)\nModule {names[-1]}.\n{_body(trace)}End {names[-1]}.\n")
     proof = "I"
     for name in reversed(names):
         proof = f"(conj {name}.counterexample {proof})"

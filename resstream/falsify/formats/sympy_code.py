@@ -25,7 +25,7 @@ LANGUAGE = Language(
 def write(trace: Trace) -> str:
     """The code, as text."""
     program = Program.of(LANGUAGE, trace.arrays, trace.facts)
-    lines = [f'"""{quoted(trace.claim.id)} is false at this instance (exactly)."""', ""]
+    lines = [f'"""{quoted(trace.id)} is false at this instance (exactly)."""', ""]
     lines += ["import sympy as sp", ""]
     lines += instance(trace, program, lambda text: f"sp.Array({text})")
     for fact in trace.violation:

@@ -73,12 +73,14 @@ class Fact:
 class Trace:
     """Everything that makes an instance a counterexample.
 
-    objects: the entries of the claim's variables, by name, or text for what has no entries. domain, hypotheses and
-    conditions (of branches, divisors, radicands) are facts that hold; violation is the fact that contradicts the
-    conclusion, in the order in which the claim states its sides. (A conclusion of alternatives has several.)
+    id, statement: the claim's. objects: the entries of its variables, by name, or text for what has no entries. domain,
+    hypotheses and conditions (of branches, divisors, radicands) are facts that hold; violation is the fact that
+    contradicts the conclusion, in the order in which the claim states its sides. (A conclusion of alternatives has
+    several.)
     """
 
-    claim: Claim
+    id: str
+    statement: str
     sizes: Mapping[str, int]
     objects: tuple[tuple[str, Array | str], ...]
     domain: tuple[Fact, ...]
@@ -127,7 +129,7 @@ def trace(claim: Claim, raw: Instance, bits: int = BITS) -> Trace:
         asked = list(notes)
         violation = tuple(_violating(concluded, system))
         side = tuple(conditions(asked, (*domain, *hypotheses, *violation)))
-    return Trace(claim, raw.sizes, tuple(listed), domain, hypotheses, side, violation)
+    return Trace(claim.id, claim.statement, raw.sizes, tuple(listed), domain, hypotheses, side, violation)
 
 
 # ---- objects ----------------------------------------------------------------
