@@ -89,7 +89,7 @@ def run(directory, *arguments):
 def test_another_repository_uses_all_of_it(repository):
     quiet = ("-p", "no:cacheprovider", "-q", "--strict-markers", "-W", "error")
     done = run(
-        repository, "pytest", *quiet, "-n", "2", "--claim-save=found", "--claim-seconds=60", "--junitxml=all.xml"
+        repository, "pytest", *quiet, "-n", "2", "--claim-save=found", "--claim-seconds=600", "--junitxml=all.xml"
     )
     assert "5 passed, 1 xfailed" in done.stdout, done.stdout + done.stderr
     assert re.search(r"theirs\.squared +refuted", done.stdout)
