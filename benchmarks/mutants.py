@@ -156,7 +156,7 @@ def _changes(node: ast.AST, assigned: set[str]) -> Iterator[ast.AST]:
             yield from (ast.Constant(node.value + 1), ast.Constant(node.value - 1))
         elif isinstance(node.value, float):
             yield ast.Constant(2 * node.value + 1)
-    elif isinstance(node, (ast.If, ast.While)):
+    elif isinstance(node, (ast.If, ast.While)) and not _is_for_types(node.test):
         yield type(node)(ast.UnaryOp(ast.Not(), node.test), node.body, node.orelse)
     elif isinstance(node, ast.IfExp):
         yield ast.IfExp(ast.UnaryOp(ast.Not(), node.test), node.body, node.orelse)
@@ -164,6 +164,11 @@ def _changes(node: ast.AST, assigned: set[str]) -> Iterator[ast.AST]:
         yield ast.Return(ast.Constant(None))
     elif _may_be_dropped(node, assigned):
         yield ast.Pass()
+
+
+def _is_for_types(condition: ast.expr) -> bool:
+    """Whether it is `TYPE_CHECKING`: what is imported so is for annotations, which are left alone."""
+    return isinstance(condition, ast.Name) and condition.id == "TYPE_CHECKING"
 
 
 def _is_nothing(value: ast.expr | None) -> bool:

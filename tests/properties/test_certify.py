@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from resstream.arithmetic import RATIONAL, Ball, exact, exp, log, sqrt
-from resstream.claim import Claim, Instance, at_most, equal, less_than
+from resstream.claim import Claim, Instance, at_least, at_most, equal, every, implies, less_than
 from resstream.domains import Matrix
 from resstream.errors import ClaimFault, NotDeterministic
 from resstream.falsify import certify as door
@@ -112,6 +112,26 @@ def test_another_number_of_entries_is_no_certificate():
     calls = iter([1, 2, 2, 2])
     with pytest.raises(NotDeterministic):
         certify(about(lambda x: at_most(np.concatenate([x] * next(calls), axis=-1), 2)), X)
+
+
+def behind_a_premise(divisors):
+    """3 <= 2 is violated; beside it stands 1/divisor, behind a premise that fails, so that it need have no value."""
+    calls = iter(divisors)
+    return about(lambda x: every(implies(at_least(x, 5), at_most(1 / next(calls)(x), 1)), at_most(x, 2)))
+
+
+def test_what_has_no_value_behind_a_premise_has_none_in_either_reading():
+    def zero(x):
+        return x - 3
+
+    def open_at_128_bits(x):
+        return sqrt(2 * x) * sqrt(3 * x) - sqrt(6 * x * x) + exact(1, 2**200)
+
+    assert isinstance(certify(behind_a_premise([zero] * 2), X), Certificate)
+    assert isinstance(certify(behind_a_premise([open_at_128_bits] * 2), X), Certificate)
+    for divisors in ([zero, lambda x: x], [lambda x: x, zero]):
+        with pytest.raises(NotDeterministic):
+            certify(behind_a_premise(divisors), X)
 
 
 def test_a_second_reading_that_cannot_tell_is_not_enough(monkeypatch):

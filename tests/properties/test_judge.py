@@ -189,7 +189,26 @@ def test_rationals_are_asked_first_for_exact_sides_and_count_where_they_violate(
 
 def test_how_readings_are_called():
     assert (Judgement(HOLDS).reading, Judgement(HOLDS, 256).reading) == ("exact numbers", "256 bits")
-    assert "sides" not in repr(judge(about(lambda x: at_most(x, 2)), X))
+    shown = repr(judge(about(lambda x: at_most(x, 2)), X))
+    assert "sides" not in shown
+    assert "beside" not in shown
+
+
+def test_a_claim_says_nothing_of_sizes_that_it_does_not_speak_of():
+    stated = Claim("trial", {"x": Matrix("n", "d")}, lambda x: at_most(x, 2), where="n >= d + 1")
+    for rows, outcome in ((1, OUTSIDE), (2, VIOLATED)):
+        found = judge(stated, Instance({"n": rows, "d": 1}, {}, {"x": np.full((rows, 1), 3.0)}))
+        assert (found.outcome, found.bits) == (outcome, 128)
+    assert read(stated, Instance({"n": 1, "d": 1}, {}, {"x": np.ones((1, 1))}), RATIONAL).reason == (
+        "the claim speaks of sizes with n >= d + 1"
+    )
+
+
+def test_a_tie_is_left_so_at_1024_bits_and_not_below(monkeypatch):
+    monkeypatch.setattr(judging, "read", lambda _claim, _raw, system: Judgement(TIED, getattr(system, "bits", None)))
+    claim = about(lambda x: at_most(x, 2))
+    assert judge(claim, X, (1024, 2048)).bits == 1024
+    assert judge(claim, X, (1023, 2048)).bits == 2048
 
 
 def test_what_no_enclosure_bounds_counts_as_no_value_at_the_last_precision():
