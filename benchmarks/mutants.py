@@ -86,15 +86,26 @@ CONCERNS: dict[str, list[str]] = {
     ],
     "resstream/relations/*.py": ["tests/properties/test_relations*.py", "tests/properties/test_judge.py"],
     "resstream/relations/quantified.py": [
-        "tests/properties/test_relations*.py tests/properties/test_quantified.py",
-        "tests/properties/test_judge.py",
+        "tests/properties/test_quantified.py",
+        "tests/properties/test_relations*.py",
     ],
     "resstream/claim.py": ["tests/properties/test_claim.py", "tests/soundness/test_tricks.py"],
     "resstream/domains*": ["tests/properties/test_domains*.py"],
     "resstream/falsify/judge.py": ["tests/properties/test_judge*.py", "tests/soundness/test_tricks.py"],
     "resstream/falsify/verdict.py": ["tests/properties/test_verdict.py", "tests/soundness/test_tricks.py"],
     "resstream/falsify/certify.py": ["tests/properties/test_certify*.py", "tests/properties/test_judge*.py"],
-    "resstream/prove/*.py": ["tests/properties/test_prove*.py", "tests/properties/test_audit_prove.py"],
+    "resstream/prove/*.py": [
+        "tests/properties/test_prove_{stem}.py tests/properties/test_prove_obligations.py",
+        "tests/properties/test_prove*.py tests/properties/test_audit_prove.py",
+    ],
+    "resstream/prove/algebra.py": [
+        "tests/symbolic/test_algebra.py tests/properties/test_prove_obligations.py",
+        "tests/properties/test_prove_fuzz.py",
+    ],
+    "resstream/prove/solve.py": [
+        "tests/properties/test_prove_solve.py tests/properties/test_audit_smt.py",
+        "tests/properties/test_prove*.py tests/properties/test_audit_prove.py",
+    ],
 }
 """The modules whose mutants are made, and the tests of each, its own first: patterns of files ({stem} is its name).
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from resstream.arithmetic import NumberSystem, is_screening, to_float
+from resstream.arithmetic import Entry, NumberSystem, is_screening, to_float
 from resstream.domains.base import Domain, require_domain
 from resstream.domains.current import read_now, sizes_now
 from resstream.domains.finite import members
@@ -106,9 +106,12 @@ class Exists(Relation):
 def _text(value: Any) -> str:
     """An object in a line."""
     if isinstance(value, np.ndarray):
-        flat = " ".join(f"{to_float(entry):.6g}" for entry in value.flat)
-        return f"[{flat:.80}]"
+        return f"[{' '.join(map(_number, value.flat)):.80}]"
     return f"{value!s:.80}"
+
+
+def _number(entry: Any) -> str:
+    return f"{to_float(entry.settled() if isinstance(entry, Entry) else entry):.6g}"
 
 
 # ---- how claims write them --------------------------------------------------

@@ -12,12 +12,15 @@ from resstream.arithmetic import (
     FLOAT64,
     RATIONAL,
     Ball,
+    NoValue,
     absolute,
     amax,
     amin,
     descending,
     exact,
     largest_entry,
+    log,
+    sqrt,
     total,
     total_entry,
 )
@@ -40,7 +43,7 @@ from resstream.falsify import falsify
 from resstream.falsify.formats.trace import trace
 from resstream.prove import goals
 from resstream.reference import L1, L2, LINF, Lp, distance_to_constant
-from resstream.relations import HOLDS, UNDECIDED, VIOLATED
+from resstream.relations import HOLDS, UNDECIDED, VIOLATED, Exists, ExistsAmong, ForAll
 from resstream.typeset import conclusion
 
 N = {"n": range(1, 4)}
@@ -236,6 +239,92 @@ def test_quantifiers_that_are_none():
         at(lambda x: exists(Permutation, lambda P: equal(x @ P, x)))
     with pytest.raises(ClaimError, match="no instance is being evaluated"):
         for_all(Permutation("n"), lambda P: at_least(P, 0))
+
+
+# ---- what members and witnesses decide, one by one --------------------------
+
+
+def small(value):
+    """value <= 2, of a number or of one that may have no value."""
+    return at_most(RATIONAL.array([[value]]) if isinstance(value, int) else np.array([[value]]), 2)
+
+
+def decided(candidates, negated=False):
+    return Exists(tuple((name, inside, small(value)) for name, inside, value in candidates), negated).decide(RATIONAL)
+
+
+def test_the_first_witness_that_certainly_does_decides():
+    for negated, status in ((False, HOLDS), (True, VIOLATED)):
+        found = decided([("a", True, 5), ("b", False, 0), ("c", True, 1), ("d", True, 0)], negated)
+        assert (found.status, found.lhs, found.rhs) == (status, 1, 2)
+        assert found.beside == (("witness c", 1, "<=", 2),)
+        assert len(found.sides) == 4
+
+
+def test_without_one_it_is_open_and_the_nearest_is_shown():
+    more = ", and that there is no other cannot be told"
+    for negated in (False, True):
+        found = decided([("a", True, 4), ("b", True, 3), ("c", True, 5)], negated)
+        assert (found.status, found.lhs, found.beside, len(found.sides)) == (UNDECIDED, 3, (), 3)
+        assert (found.reason, found.unsure) == ("no witness is certain" + more, False)
+    assert decided([("a", False, 4), ("b", True, 3)]).reason == "no witness is certain" + more
+    found = decided([("a", True, 4), ("b", False, 1)])
+    assert (found.status, found.reason) == (UNDECIDED, "a witness is not certain to be a member" + more)
+    assert decided([("a", True, 4), ("b", True, NoValue("perhaps", False))]).unsure
+
+
+def test_quantifiers_in_floats_and_in_words():
+    x = np.array([1.0, 2.0, 4.0]).reshape(3, 1, 1)
+    candidates = (("a", True, at_most(x, 2)), ("b", True, at_most(x, 3)))
+    there_is, none = Exists(candidates), Exists(candidates).negation()
+    assert there_is.margin(3).relative.tolist() == pytest.approx([2 / 4, 1 / 5, -1 / 7])
+    assert none.margin(3).relative.tolist() == pytest.approx([-2 / 4, -1 / 5, 1 / 7])
+    assert (there_is.wording, none.wording) == ("there is one with lhs <= rhs", "there is none with lhs <= rhs")
+    assert none.negation() == there_is
+    assert [comparison.rhs for comparison in there_is] == [2, 3]
+    several = tuple(relation for *_, relation in candidates)
+    assert ForAll(several, ("a", "b")).wording == "each of 2 has lhs <= rhs"
+    assert ExistsAmong(several, ("a", "b")).wording == "one of 2 has lhs <= rhs"
+
+
+def test_the_member_that_decides_is_named():
+    members = ([small(value) for value in values] for values in ([1, 5, 3], [2, 1, 0], [5, 3, 1]))
+    violated, held, one = (tuple(relations) for relations in members)
+    names = ("a", np.array([[0.5, 1 / 3]]), "c" * 100)
+    found = ForAll(violated, names).decide(RATIONAL)
+    assert (found.status, found.lhs, found.beside) == (VIOLATED, 5, (("at [0.5 0.333333]", None, "", None),))
+    assert len(found.sides) == 3
+    assert ForAll(held, names).decide(RATIONAL).beside == ()
+    found = ExistsAmong(one, names).decide(RATIONAL)
+    assert (found.status, found.beside) == (HOLDS, (("witness " + "c" * 80, 1, "<=", 2),))
+    assert ExistsAmong(held, names).decide(RATIONAL).beside[0][0] == "witness a"
+    many = (np.arange(1000, 1100), *names[1:])
+    assert len(ExistsAmong(held, many).decide(RATIONAL).beside[0][0]) == len("witness []") + 80
+
+
+def with_witness(x, witness):
+    @claim("endless.witness", over={"x": Vector("d")}, sizes={"d": range(1, 3)})
+    def stated(x):
+        return exists(NonNegative(1, "d"), lambda y: equal(y, y), witnesses=[witness(x)])
+
+    return stated.at(x=x)
+
+
+def test_a_witness_of_any_number_system_is_shown():
+    for x, witness, shown in (
+        ([2], lambda x: sqrt(x) * sqrt(x) - sqrt(x * x), "[0]"),  # zero, as exponential sums can tell
+        ([2, 3], lambda x: sqrt(x), "[1.41421 1.73205]"),
+        ([1], lambda x: x / 3, "[0.333333]"),
+    ):
+        found = with_witness(x, witness)
+        assert found.outcome == HOLDS
+        assert f"witness {shown}: " in str(found)
+
+
+def test_of_a_witness_that_enclosures_do_not_tell_nothing_is_known():
+    unclear = with_witness([3], lambda x: log(2 * x) - log(0 * x + 2) - log(x))
+    assert unclear.outcome == UNDECIDED
+    assert "a witness is not certain to be a member" in str(unclear)
 
 
 # ---- the least distance to equal rows ---------------------------------------

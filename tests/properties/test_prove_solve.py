@@ -1,0 +1,163 @@
+"""The solver: what it proves of random formulas is so, whole or case by case, and what a case keeps and leaves out."""
+
+import time
+
+import numpy as np
+import pytest
+from flint import fmpq
+
+from resstream.arithmetic.solver import Condition, Formula, Polynomial, number, variable
+from resstream.prove import solve
+from resstream.prove.solve import has_no_model, settle
+from resstream.prove.statement import evaluated
+
+HOLDS = {">=": lambda v: v >= 0, ">": lambda v: v > 0, "==": lambda v: v == 0, "!=": lambda v: v != 0}
+x, y, z = map(variable, range(3))
+
+
+def soon(seconds=30.0):
+    return time.monotonic() + seconds
+
+
+def formula(count=3, conditions=(), maxima=()):
+    """Of `count` fresh unknowns, and maxima of polynomials in what was there before."""
+    made = Formula()
+    made.real((count,))
+    for alternatives in maxima:
+        made.maximum(tuple(alternatives))
+    return made.knowing([Condition(polynomial, kind) for polynomial, kind in conditions])
+
+
+def proved(violation, kind=">", **known):
+    found, model = settle(formula(**known), [Condition(violation, kind)], soon())
+    assert model is None or not found
+    return found
+
+
+# ---- whole formulas
+
+
+@pytest.mark.parametrize(
+    ("conditions", "impossible"),
+    [
+        ([(x, ">="), (-x, ">")], True),
+        ([(x, ">="), (-x, ">=")], False),
+        ([(x, ">"), (-x, ">=")], True),
+        ([(x, "=="), (x, "!=")], True),
+        ([(x, "=="), (x - number(1), "!=")], False),
+        ([(x * x - number(2), "=="), (x, ">")], False),
+        ([(x * x + number(fmpq(1, 3)), "==")], True),
+        ([(x.times(fmpq(1, 3)) - number(1), "=="), (x - number(3), "!=")], True),
+        ([(number(0), ">")], True),
+        ([(number(1), ">")], False),
+        ([(Polynomial({}), ">=")], False),
+        ([(x * y - number(1), ">="), (x, ">="), (-y, ">=")], True),
+    ],
+)
+def test_conditions_without_a_model(conditions, impossible):
+    assert has_no_model([Condition(polynomial, kind) for polynomial, kind in conditions]) is impossible
+
+
+def test_a_bound_on_the_work_leaves_it_open():
+    square = x + y + z
+    hard = [Condition(-(square * square * square * square) - x * x * y * y - number(1), ">=")]
+    assert not has_no_model(hard, work=1)
+    assert has_no_model([*hard, Condition(x, "==")])
+
+
+def test_a_violation_is_impossible_or_has_a_model():
+    assert proved(-x * x)
+    assert not proved(x * x)
+    assert proved(-x * x - number(1), ">=")
+    assert not proved(-x * x, ">=")
+    assert proved(-x, conditions=[(x - number(1), ">=")])
+    assert proved(number(0))
+    assert not proved(number(0), ">=")
+    assert not proved(number(1))
+    answer, model = settle(formula(), [Condition(-x * x, ">"), Condition(x - y - number(5), ">")], soon())
+    assert not answer
+    assert model[0] - model[1] > 5
+    assert set(model) == {0, 1, 2}
+    assert settle(formula(), [Condition(x, ">")], soon(-1)) == (False, None)
+    assert settle(formula(), [Condition(number(0), ">")], soon()) == (True, None)
+
+
+def test_a_model_of_irrational_numbers_is_rounded():
+    conditions = [(x * x - number(2), "=="), (x, ">")]
+    _, model = settle(formula(conditions=conditions), [Condition(number(1), ">")], soon())
+    assert abs(model[0] ** 2 - 2) < fmpq(1, 10**15)
+
+
+def test_whole_numbers_are_whole():
+    made = Formula()
+    made.whole((1,), 0, 3)
+    assert settle(made, [Condition(x * x - x.times(fmpq(2)) + number(fmpq(1, 2)), "==")], soon()) == (True, None)
+    _, model = settle(made, [Condition(x - number(2), ">")], soon())
+    assert model == {0: 3}
+
+
+def test_a_maximum_is_one_of_its_alternatives_and_no_less_than_any():
+    largest, maxima = variable(3), [(x, y)]
+    for polynomial, wanted in (
+        (x - largest, True),
+        (largest - x, False),
+        ((largest - x) * (largest - y), True),
+        ((x - largest) * (largest - y), True),
+    ):
+        assert proved(polynomial, maxima=maxima) is wanted
+    assert proved(largest - x - y, maxima=maxima, conditions=[(x, ">="), (y, ">=")])
+
+
+# ---- case by case
+
+
+def random_formula(rng):
+    """Signs of three unknowns, two maxima of linear forms, the second above the first, and what may not be of them."""
+
+    def linear(among=range(3)):
+        return sum(
+            (variable(u).times(fmpq(int(c))) for u, c in zip(among, rng.integers(-1, 3, len(among)), strict=True)),
+            number(0),
+        )
+
+    first = [linear() for _ in range(int(rng.integers(1, 4)))]
+    second = [linear(), variable(3) + linear(range(int(rng.integers(0, 2))))]
+    low, high = variable(3), variable(4)
+    kinds = [str(kind) for kind in rng.choice(["", ">=", ">"], 3)]
+    conditions = [(variable(u), kind) for u, kind in enumerate(kinds) if kind]
+    if rng.random() < 0.3:
+        conditions.append((low - linear(), str(rng.choice([">=", "=="]))))
+    pick = [
+        lambda: first[0] - low,
+        lambda: low - sum(first, number(0)),
+        lambda: second[0] - high,
+        lambda: low - high,
+        lambda: high - low - second[0],
+        lambda: high - sum(second, number(0)),
+        lambda: low + high - linear().times(fmpq(3)),
+        lambda: high.times(fmpq(2)) - low - linear(),
+    ]
+    shift = number(int(rng.integers(-1, 1)))
+    violations = [Condition(pick[k]() + shift, str(rng.choice([">", ">", "=="]))) for k in rng.integers(0, 8, 2)]
+    return formula(conditions=conditions, maxima=[first, second]), violations[: int(rng.integers(1, 3))]
+
+
+def test_what_is_proved_case_by_case_has_no_model_as_a_whole(monkeypatch):
+    whole, rng = solve._whole, np.random.default_rng(0)
+    found = {}
+    for _ in range(80):
+        made, violations = random_formula(rng)
+        answer, model = whole(made, violations, 20.0)
+        if model is not None:
+            values = {u: model[u] for u in range(5)}
+            assert all(HOLDS[c.kind](evaluated(c.polynomial, values)) for c in made.conditions)
+            assert any(HOLDS[v.kind](evaluated(v.polynomial, values)) for v in violations)
+            for choice in made.choices.values():
+                assert values[choice.unknown] == max(evaluated(a, values) for a in choice.alternatives)
+        monkeypatch.setattr(solve, "_whole", lambda *_: ("unknown", None))
+        split, _ = settle(made, violations, soon())
+        monkeypatch.setattr(solve, "_whole", whole)
+        found[answer, split] = found.get((answer, split), 0) + 1
+    assert ("sat", True) not in found
+    assert found["unsat", True] >= 15
+    assert found["unsat", False] <= 3  # a maximum that stands in a condition alone is not split
