@@ -102,6 +102,10 @@ CONCERNS: dict[str, list[str]] = {
         "tests/symbolic/test_algebra.py tests/properties/test_prove_obligations.py",
         "tests/properties/test_prove_fuzz.py",
     ],
+    "resstream/prove/obligations.py": [
+        "tests/properties/test_prove_signs.py tests/properties/test_prove_obligations.py",
+        "tests/properties/test_prove_fuzz.py",
+    ],
     "resstream/prove/solve.py": [
         "tests/properties/test_prove_solve.py tests/properties/test_audit_smt.py",
         "tests/properties/test_prove*.py tests/properties/test_audit_prove.py",

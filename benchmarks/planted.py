@@ -1,7 +1,8 @@
 """Faults planted into functions that are already there: nothing is imported or collected again for a mutant.
 
-What runs when a module is imported (a constant, a default, a body of a class) cannot be changed so, nor what the tests
-keep of the time before. So a mutant that is noticed here is noticed, and one that is not is asked again, afresh.
+Only the tests that ran the changed function when nothing was changed are run again, the quickest first. What runs when
+a module is imported (a constant, a default, a body of a class) cannot be changed so, nor what the tests keep of the
+time before. So a mutant that is noticed here is noticed, and one that is not is asked again, afresh, of all tests.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ import gc
 import inspect
 import json
 import os
+import pickle
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -90,19 +93,21 @@ class Planting:
 
     def pytest_runtestloop(self, session: Any) -> bool:
         """In place of pytest's own loop: first without a mutant, for which tests are quick, then with each."""
-        times = self.answers.with_suffix(".times")
-        ((status, _),) = self.run_all([lambda: _run(session.items, times)])
+        seen = self.answers.with_suffix(".seen")
+        ((status, _),) = self.run_all([lambda: _run(session.items, self.file, seen)])
         if status != 0:
             raise SystemExit(f"the tests of {self.file} do not pass as it is")
-        taken: list[float] = json.loads(times.read_text())
-        items = [item for _, item in sorted(zip(taken, session.items, strict=True), key=lambda pair: pair[0])]
+        runs: list[tuple[float, set[Where]]] = pickle.loads(seen.read_bytes())
+        known = sorted(zip(runs, session.items, strict=True), key=lambda pair: pair[0][0])
         original = compile(self.file.read_text(), str(self.file), "exec")
         functions = functions_of(self.file)
 
         def task(change: Callable[[], CodeType]) -> Callable[[], int]:
             def work() -> int:
                 changed = changed_code(original, change())
-                return _run(items) if changed and plant(functions, changed) else UNPLANTED
+                if not changed or not plant(functions, changed):
+                    return UNPLANTED
+                return _run([item for (_, reached), item in known if reached & changed.keys()], self.file)
 
             return work
 
@@ -111,19 +116,34 @@ class Planting:
         return True
 
 
-def _run(items: Sequence[Any], times: Path | None = None) -> int:
-    """Run tests until one fails: 1, else 0."""
+def _run(items: Sequence[Any], file: Path, seen: Path | None = None) -> int:
+    """Run tests until one fails: 1, else 0; with the seconds that each took, and which functions of a file it ran."""
     from _pytest.runner import runtestprotocol
 
-    taken = []
-    for item, following in zip(items, [*items[1:], None], strict=True):
-        start = time.process_time()
-        if any(report.failed for report in runtestprotocol(item, log=False, nextitem=following)):
+    runs = []
+    for item, following in zip(items, [*items[1:], None], strict=False):  # there may be none
+        start, reached = time.process_time(), {}
+        if seen is not None:
+            sys.settrace(_noting(str(file), reached))
+        failed = any(report.failed for report in runtestprotocol(item, log=False, nextitem=following))
+        sys.settrace(None)
+        if failed:
             return 1
-        taken.append(time.process_time() - start)
-    if times is not None:
-        times.write_text(json.dumps(taken))
+        runs.append((time.process_time() - start, {_where(code) for code in reached.values()}))
+    if seen is not None:
+        seen.write_bytes(pickle.dumps(runs))
     return 0
+
+
+def _noting(file: str, reached: dict[int, CodeType]) -> Callable[..., None]:
+    """A tracer that keeps the code of every function of a file that is called."""
+
+    def trace(frame: Any, _event: str, _argument: Any) -> None:
+        code = frame.f_code
+        if code.co_filename == file:
+            reached[id(code)] = code
+
+    return trace
 
 
 def in_a_fork(work: Callable[[], object]) -> int:
