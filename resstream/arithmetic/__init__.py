@@ -272,7 +272,7 @@ def relu(x: Array) -> Array:
 
 
 def maximum(x: Array, y: Array) -> Array:
-    """The larger of two arrays, entry by entry (broadcast); one of them may be a literal, such as exact(1, 2) or pi."""
+    """The larger of two arrays, entry by entry (broadcast); one may be a number, such as 0, exact(1, 2) or pi."""
     x, y = _beside(x, y), _beside(y, x)
     if _is_float(x) and _is_float(y):
         return (
@@ -281,13 +281,14 @@ def maximum(x: Array, y: Array) -> Array:
     return _map(_larger, x, y)
 
 
-def _beside(x: Any, other: Any) -> Any:
-    """An operand; a literal as an array of the system of the other one."""
-    return zeros((1,), other) + x if isinstance(x, (Literal, Fraction)) and isinstance(other, np.ndarray) else x
+def _beside(x: Any, other: Any) -> Array:
+    """An operand as an array; an exact number as one of the system of the other operand."""
+    known = isinstance(x, (int, Fraction, Literal)) and isinstance(other, np.ndarray)
+    return np.asarray(constant(x, other) if known else x)
 
 
 def minimum(x: Array, y: Array) -> Array:
-    """The smaller of two arrays, entry by entry (broadcast); one of them may be a literal."""
+    """The smaller of two arrays, entry by entry (broadcast); one may be a number."""
     return -maximum(-x, -y)
 
 

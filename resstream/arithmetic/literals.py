@@ -127,6 +127,10 @@ class Literal:
         return self._meet(other, operator.ne)
 
 
+_FRACTIONS = (int, np.integer, Fraction)
+"""What a literal computes with as with a number that it knows."""
+
+
 class Exact(Literal):
     """An exact rational literal: `exact(99, 100) * x`.
 
@@ -141,9 +145,11 @@ class Exact(Literal):
         return f"exact({self.value.numerator}, {self.value.denominator})"
 
     def _meet(self, other: Any, operation: Callable[[Any, Any], Any], turned: bool = False) -> Any:
-        if not isinstance(other, (Exact, int, Fraction)):
+        if isinstance(other, Irrational):
+            return _as_irrational(self)._meet(other, operation, turned)
+        if not isinstance(other, (Exact, *_FRACTIONS)):
             return super()._meet(other, operation, turned)
-        known = Fraction(other.value if isinstance(other, Exact) else other)
+        known = to_fraction(other)
         value = operation(known, self.value) if turned else operation(self.value, known)
         return Exact(value) if isinstance(value, Fraction) else value
 
@@ -172,7 +178,7 @@ class Irrational(Literal):
         return self.text
 
     def _meet(self, other: Any, operation: Callable[[Any, Any], Any], turned: bool = False) -> Any:
-        if not isinstance(other, (Literal, int, Fraction)):
+        if not isinstance(other, (Literal, *_FRACTIONS)):
             return super()._meet(other, operation, turned)
         other = other if isinstance(other, Irrational) else _as_irrational(other)
         first, second = (other, self) if turned else (self, other)
@@ -199,7 +205,7 @@ class Irrational(Literal):
 
 
 def _as_irrational(number: Any) -> Irrational:
-    value = Fraction(number.value if isinstance(number, Exact) else number)
+    value = to_fraction(number)
     return Irrational(str(value), float(value), lambda like: like.of(to_fmpq(value)))
 
 

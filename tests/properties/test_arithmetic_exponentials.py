@@ -7,7 +7,22 @@ import numpy as np
 import pytest
 from flint import fmpq
 
-from resstream.arithmetic import EXPONENTIAL, Ball, NoValue, RationalEntry, e, exact, exp, log, sqrt, tanh, total, where
+from resstream.arithmetic import (
+    EXPONENTIAL,
+    Ball,
+    BallEntry,
+    NoValue,
+    RationalEntry,
+    e,
+    exact,
+    exp,
+    exponentials,
+    log,
+    sqrt,
+    tanh,
+    total,
+    where,
+)
 from resstream.arithmetic.surds import Surd
 from resstream.claim import Claim, Instance
 from resstream.domains import Vector
@@ -143,6 +158,71 @@ def test_functions_and_what_they_refuse():
     sums = [total(exp(numbers(*(Fraction(k * k + j, 7) for k in range(30))))) for j in (1, 2)]
     with pytest.raises(ArithmeticLimit, match="a sum of more than 400 exponentials"):
         sums[0] * sums[1]
+
+
+def test_what_looks_like_a_number_that_has_a_function_is_none():
+    x = numbers(Fraction(1, 3))
+    for number in (1 / (1 + exp(x)), 1 + exp(x), exp(x) / (1 + exp(x)), 2 / (3 + exp(x))):
+        for function in (exp, log, sqrt, tanh, lambda z: z.flat[0].root(3)):
+            with pytest.raises(NotExact):
+                function(number)
+        assert isinstance(number.flat[0].settled(), BallEntry)
+        assert not isinstance(number.flat[0] - number.flat[0], BallEntry)
+    for nothing in (
+        numbers(1).flat[0] / 0,
+        numbers(-8).flat[0].root(3),
+        sqrt(numbers(-2)).flat[0],
+        log(numbers(0)).flat[0],
+    ):
+        assert isinstance(nothing, NoValue)
+        assert nothing.certain
+    assert sqrt(numbers(0)).flat[0] == 0
+
+
+def test_a_quotient_is_brought_to_one_form():
+    x = numbers(Fraction(1, 3))
+    half = (numbers(1) / numbers(2)).flat[0]
+    assert half.settled().value == fmpq(1, 2)
+    assert half.exponential() ** 2 == e
+    for quotient, wanted in (
+        ((2 * exp(x) + 2) / (exp(x) + 1), 2),
+        ((2 * exp(x) + 6 * exp(-x) + 4) / (exp(x) + 3 * exp(-x) + 2), 2),
+        (exp(x) / (3 * exp(x)), fmpq(1, 3)),
+        (0 / (exp(x) + 1), 0),
+    ):
+        assert quotient.flat[0].settled().value == wanted
+    assert (log((exp(1 + x) + e) / (exp(x) + 1)) == 1).all()
+    assert (log(exp(x) / exp(3 * x)) == -2 * x).all()
+    for quotient in ((exp(x) + 2) / (exp(x) + 1), (2 * exp(x) + 1) / (exp(x) + 1), (exp(2 * x) + 1) / (exp(x) + 1)):
+        with pytest.raises(NotExact):
+            exp(quotient)
+
+
+def test_signs_of_numbers_beyond_every_enclosure():
+    far = numbers(Fraction(10) ** 40)
+    assert (exp(far) - exp(far - 1)).flat[0] > 0
+    assert (exp(-far) - exp(1 - far)).flat[0] < 0
+    assert (exp(far) / (1 + exp(far))).flat[0] < 1
+    assert (exp(far) - exp(far + 1)).flat[0].size() == (exp(far + 1) - exp(far)).flat[0]
+
+
+def test_what_a_product_of_sums_costs(monkeypatch):
+    two, one = 1 + exp(numbers(1)), exp(numbers(1))
+    monkeypatch.setattr(exponentials, "WORK", 4)
+    with EXPONENTIAL.working():
+        square = two * two
+        two / two  # what is multiplied by one is as it was
+        with pytest.raises(ArithmeticLimit, match="more than 4 products"):
+            one * one
+    with EXPONENTIAL.working():  # each reading has its own
+        assert (two * two == square).all()
+    with pytest.raises(ArithmeticLimit), EXPONENTIAL.working():
+        square * square
+    assert (square * square == two**4).all()  # elsewhere there is no limit
+    monkeypatch.setattr(exponentials, "MOST", 6)
+    assert (square * two == two**3).all()
+    with pytest.raises(ArithmeticLimit, match="a sum of more than 6 exponentials"):
+        square * square
 
 
 def test_a_reading_that_takes_too_much_work_is_given_up():
