@@ -54,6 +54,8 @@ PAGE = ROOT / "docs" / "trust.md"
 ODD = "tests/soundness/test_odd_arguments.py"
 """Tests of which those that are called after a module are its own."""
 
+ARITHMETIC_TESTS = "tests/properties/test_arithmetic*.py tests/soundness/test_entries.py tests/symbolic/test_reading.py"
+
 CONCERNS: dict[str, list[str]] = {
     "resstream/reference/*.py": [
         f"tests/properties/test_reference_{{stem}}.py {ODD}",
@@ -80,10 +82,19 @@ CONCERNS: dict[str, list[str]] = {
         ]
         for stem in ("activations", "norms", "smoothing", "spectrum")
     },
-    "resstream/arithmetic/*.py": [
-        "tests/properties/test_arithmetic*.py tests/soundness/test_entries.py",
-        "tests/symbolic/test_reading.py",
+    "resstream/arithmetic/*.py": ["tests/properties/test_arithmetic_{stem}.py", ARITHMETIC_TESTS],
+    "resstream/arithmetic/__init__.py": [
+        "tests/properties/test_arithmetic.py tests/properties/test_arithmetic_functions.py",
+        ARITHMETIC_TESTS,
     ],
+    **{
+        f"resstream/arithmetic/{stem}.py": [
+            "tests/properties/test_arithmetic_entries.py tests/soundness/test_entries.py",
+            ARITHMETIC_TESTS,
+        ]
+        for stem in ("balls", "entries", "rationals")
+    },
+    "resstream/arithmetic/obligations.py": ["tests/properties/test_arithmetic_unknowns.py", ARITHMETIC_TESTS],
     "resstream/relations/*.py": ["tests/properties/test_relations*.py", "tests/properties/test_judge.py"],
     "resstream/relations/quantified.py": [
         "tests/properties/test_quantified.py",

@@ -227,6 +227,7 @@ FLINT_AT_HAND = {
     "audit/families.py": "certified ratios along families",
     "enclosures.py": "holds floats against enclosures",
     "domains/finite.py": "members of finite sets become rational entries",
+    "falsify/recorded.py": "reads recorded numbers, each below a bound",
     "falsify/objects.py": "numbers that are given with a radius become enclosures",
 }
 """Where FLINT's two-valued comparisons are within reach, outside the number systems, the proofs and the certificates
