@@ -41,6 +41,9 @@ POINTS = 16
 SMALLEST = 1e-4
 """The least value of a quantity that a curve has; the largest is its inverse."""
 
+ROUNDING = 1e-14
+"""By how much of a usual left side a small one may be off; exact arithmetic judges what the sample lets through."""
+
 TRIES = 8
 """Forms that are put to the falsifier, at most: what refutes one is in the sample of the next."""
 
@@ -356,7 +359,7 @@ def _lowest_form(sample: _Sample) -> tuple[Form, str] | None:
                 bound = form(column, sample.sizes)
                 share = bound / sample.rhs
                 fits = np.isfinite(bound).all() and (share <= 1 + 1e-9).all() and (share < 0.95).any()
-                if not fits or not (sample.lhs <= bound * (1 + 1e-9)).all():
+                if not fits or _exceeds(sample, bound):
                     continue
             key = (round(float(np.mean(share)), 12), len(form.template), form, quantity)
             if best is None or key[:2] < best[:2]:
@@ -367,7 +370,13 @@ def _lowest_form(sample: _Sample) -> tuple[Form, str] | None:
 def _is_excluded(sample: _Sample, form: Form, quantity: str) -> bool:
     """Whether the sample exceeds a form."""
     with np.errstate(all="ignore"):
-        return not bool((sample.lhs <= form(sample.quantities[quantity], sample.sizes) * (1 + 1e-9)).all())
+        return _exceeds(sample, form(sample.quantities[quantity], sample.sizes))
+
+
+def _exceeds(sample: _Sample, bound: Array) -> bool:
+    """Whether the sample exceeds a bound by more than floats may be off, which say 1e-16 for 1 - (1 - 1e-16)."""
+    rounding = ROUNDING * float(np.median(np.abs(sample.lhs)))
+    return not bool((sample.lhs <= bound * (1 + 1e-9) + rounding).all())
 
 
 def _depends_on(sample: _Sample, column: Array) -> bool:

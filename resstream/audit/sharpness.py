@@ -410,6 +410,12 @@ def _said(claim: Claim, attack: Attack, record: _Record, judged: _Judged) -> Sha
     shown, extremal = _exhibits(claim, attack, gap, raw)
     attained = gap == 0 or (shown is not None and _is_tie(shown))
     family = max(families.values(), key=lambda f: f.limit, default=None)
+    if not attained and shown is not None and (family is None or family.limit < 1) and attack.left() > 0:
+        # What a climb ends at is off by its last step; the simple instance beside it has the limit itself.
+        simple = best_family(claim, shown.raw, attack.left, first)
+        if simple is not None and simple.limit > max(ratio, family.limit if family else 0.0):
+            families[shape] = family = simple
+            by_size, limits = _tables(judged, families)
     top = max(ratio, family.limit if family else 0.0)
     if attained:
         status, family = ATTAINED, None

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from flint import fmpq
 
-from resstream.arithmetic import exact, square, tanh, total
+from resstream.arithmetic import absolute, amax, exact, square, tanh, total
 from resstream.audit import families, forms, necessity, profile, restate, sample, sharpness, thresholds
 from resstream.audit.attack import Attack, certified
 from resstream.audit.result import (
@@ -236,6 +236,23 @@ def test_a_size_beyond_the_stated_ones_is_found_by_bisection():
     assert found.counterexample.raw.sizes == {"d": 7}
 
 
+def moves(s, t):
+    """No single weight moves by more than half the Euclidean length of the move of the scores."""
+    return at_most(amax(absolute(softmax(s) - softmax(t))), row_norms(s - t) / 2)
+
+
+two_rows = claim("trial", over={"s": Vector("n"), "t": Vector("n")}, sizes={"n": range(2, 4)})(moves)
+
+
+def test_a_constant_that_no_instance_reaches_is_named_by_the_family_of_a_simple_instance():
+    found = how_sharp(two_rows)
+    assert found.status == LOOSE
+    assert found.ratio < math.sqrt(0.5)
+    assert found.constant.closed_form == "sqrt(2)/2"
+    assert found.family.limit == pytest.approx(math.sqrt(0.5), rel=1e-12)
+    assert max(found.family.ratios) < found.family.limit
+
+
 # ---- a sharper bound --------------------------------------------------------
 
 
@@ -249,6 +266,15 @@ def test_the_printed_bound_on_scores_is_found_not_sharp_and_the_sharper_one_name
     assert len(curve) > 8
     for r, ratio in curve.items():
         assert ratio <= np.tanh(r / 2) / -np.expm1(-r) * (1 + 1e-6)  # float64 cancels in the printed 1 - exp(-r)
+
+
+def test_small_differences_that_floats_round_exclude_no_form():
+    """The difference of two softmaxes is off by 1e-16 however small it is."""
+    tiny = Instance({"n": 2}, {}, {"s": np.zeros((1, 2)), "t": np.array([[3.0, -3.0]]) / 10**9})
+    found = profile.profile(two_rows, 0, attack(), [tiny], BUDGET)
+    assert found.sharper.form == "tanh(row_norms(s - t)/(2*sqrt(2)))"
+    halved = dataclasses.replace(two_rows, conclusion=lambda s, t: at_most(0, row_norms(s - t)))
+    assert profile.profile(halved, 0, attack(), [tiny], BUDGET).sharper is None
 
 
 def test_a_bound_that_is_sharp_has_no_sharper_one():
