@@ -102,6 +102,7 @@ def is_screening() -> bool:
 
 def to_float(value: Any) -> float:
     """The float nearest to a number of any kind (rationals are rounded once, balls give their middle)."""
+    value = value.settled() if isinstance(value, Entry) else value
     value = value.value if isinstance(value, (RationalEntry, BallEntry)) else value
     value = value.value if isinstance(value, Exact) else value.nearest if isinstance(value, Irrational) else value
     return int(value.p) / int(value.q) if isinstance(value, fmpq) else float(value)
