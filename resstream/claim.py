@@ -57,6 +57,12 @@ class Assessment:
 
     met is bool (count,); missing, of the same shape, adds up by how much each relation of the hypotheses is missed (in
     [0, 1] each); conclusion has the margins of the instances that met them.
+
+    >>> from resstream.domains import Vector
+    >>> stated = Claim("mine.one", {"x": Vector(1)}, lambda x: at_most(x, 1), assuming=(lambda x: at_least(x, 0),))
+    >>> found = stated.assess(Batch({}, {}, {"x": np.array([[[-5.0]], [[0.5]], [[2.0]]])}, 3))
+    >>> found.met.tolist(), (found.conclusion.slack > 0).tolist()
+    ([False, True, True], [True, False])
     """
 
     met: Array
@@ -69,7 +75,11 @@ class Assessment:
 
 @dataclass(frozen=True)
 class Instance:
-    """Raw arrays of one instance, by "variable" or "variable.part": what shrinking shrinks and the judge judges."""
+    """Raw arrays of one instance, by "variable" or "variable.part": what shrinking shrinks and the judge judges.
+
+    >>> Instance({"d": 1}, {}, {"x": np.array([[2.0]])}).batch().count
+    1
+    """
 
     sizes: Mapping[str, int]
     options: Mapping[str, str]
@@ -82,7 +92,12 @@ class Instance:
 
 @dataclass(frozen=True)
 class Batch:
-    """Raw arrays of `count` instances of the same sizes and options, along one leading axis: what engines draw."""
+    """Raw arrays of `count` instances of the same sizes and options, along one leading axis: what engines draw.
+
+    >>> raw = Batch({"d": 1}, {}, {"x": np.array([[[1.0]], [[2.0]]])}, 2)
+    >>> raw.at(1).arrays["x"].tolist()
+    [[2.0]]
+    """
 
     sizes: Mapping[str, int]
     options: Mapping[str, str]
@@ -150,6 +165,11 @@ class Claim:
     """A statement about all members of its domains: `assuming` implies `conclusion`.
 
     `expect` is "holds" or "fails": a statement that is false as printed is a claim too, and is expected to be refuted.
+
+    >>> from resstream.domains import Vector
+    >>> stated = Claim("mine.square", {"x": Vector("d")}, lambda x: at_least(x * x, 0), statement="x * x >= 0.")
+    >>> stated.size_ranges(), stated.headline
+    ({'d': range(1, 7)}, 'x * x >= 0.')
     """
 
     id: str
@@ -578,6 +598,16 @@ def claim(
     The function's docstring is the statement. Sizes without a range run over 1..6; where: a relation between them, such
     as "n >= d + 1". batched=False: the function is written for one instance, without leading axes (found out where
     nothing is said). budget: evaluations of a search for a counterexample, where whoever searches says nothing.
+
+    >>> from resstream.domains import Vector
+    >>> @claim("mine.square", over={"x": Vector("d")})
+    ... def squares(x):
+    ...     "Squares are nonnegative."
+    ...     return at_least(x * x, 0)
+    >>> squares
+    <claim mine.square, expected: holds: Squares are nonnegative.>
+    >>> squares.at(x=np.array([[1.0, -2.0]]))
+    <mine.square holds (certified)>
     """
 
     def decorate(function: Callable[..., Relation]) -> Claim:

@@ -20,7 +20,12 @@ BITS = (256, 1024, 4096)
 
 @dataclass(frozen=True)
 class Certified:
-    """The value of a function at arrays of exact numbers, which is enclosed to as many bits as asked for."""
+    """The value of a function at arrays of exact numbers, which is enclosed to as many bits as asked for.
+
+    >>> third = Certified(lambda x: x / 3, (np.array([1.0]),))
+    >>> third.balls(64)
+    Entries([[0.3333333333333333333 +/- 4.24e-20]], dtype=object)
+    """
 
     function: Callable[..., Any]
     arguments: tuple[Any, ...]
@@ -47,6 +52,9 @@ def certified(function: Callable[..., Any], *arguments: Any) -> Certified:
 
     Arrays of NumPy, torch or JAX count as the exact numbers that they are; arrays of booleans (masks) and what is no
     array are passed on. Raises DomainError for arrays with NaN or infinities.
+
+    >>> certified(lambda x: x / 3, np.array([[1.0]])).balls(64)
+    Entries([[[0.3333333333333333333 +/- 4.24e-20]]], dtype=object)
     """
     return Certified(function, tuple(_argument(place, x) for place, x in enumerate(arguments)))
 

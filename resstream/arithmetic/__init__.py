@@ -55,7 +55,11 @@ _screening: ContextVar[bool] = ContextVar("screening", default=False)
 
 
 class NumberSystem(Protocol):
-    """How exact raw numbers become entries, and in which context those are computed with."""
+    """How exact raw numbers become entries, and in which context those are computed with.
+
+    >>> [system.name for system in (FLOAT64, RATIONAL, Ball(128))]
+    ['float64', 'rational', 'ball(128)']
+    """
 
     @property
     def name(self) -> str:
@@ -96,12 +100,23 @@ FLOAT64 = _Float64()
 
 
 def is_screening() -> bool:
-    """Whether `FLOAT64.working()` is on: one bad instance of a batch then shows as NaN in its own result."""
+    """Whether `FLOAT64.working()` is on: one bad instance of a batch then shows as NaN in its own result.
+
+    >>> with FLOAT64.working():
+    ...     print(is_screening())
+    True
+    >>> is_screening()
+    False
+    """
     return _screening.get()
 
 
 def to_float(value: Any) -> float:
-    """The float nearest to a number of any kind (rationals are rounded once, balls give their middle)."""
+    """The float nearest to a number of any kind (rationals are rounded once, balls give their middle).
+
+    >>> to_float(RATIONAL.array([exact(1, 4)])[0]), to_float(exact(1, 8))
+    (0.25, 0.125)
+    """
     value = value.settled() if isinstance(value, Entry) else value
     value = value.value if isinstance(value, (RationalEntry, BallEntry)) else value
     value = value.value if isinstance(value, Exact) else value.nearest if isinstance(value, Irrational) else value
@@ -112,7 +127,11 @@ def to_float(value: Any) -> float:
 
 
 def as_entry(value: Any, like: Entry | None = None) -> Entry:
-    """A number as an entry: of the system of `like`, or of its own. A foreign number raises ForeignNumber."""
+    """A number as an entry: of the system of `like`, or of its own. A foreign number raises ForeignNumber.
+
+    >>> as_entry(3) / 2
+    3/2
+    """
     if isinstance(value, Entry):
         return value
     if like is None:
@@ -125,7 +144,11 @@ def as_entry(value: Any, like: Entry | None = None) -> Entry:
 
 
 def leading(like: Any) -> Entry | None:
-    """The first entry of an array that has a value, by which the number system of the array is known."""
+    """The first entry of an array that has a value, by which the number system of the array is known.
+
+    >>> leading(RATIONAL.array([[exact(1, 3), 2]]))
+    1/3
+    """
     if isinstance(like, Entry):
         return like
     for entry in like.flat if isinstance(like, np.ndarray) else ():
@@ -135,7 +158,11 @@ def leading(like: Any) -> Entry | None:
 
 
 def constant(value: int | Fraction | fmpq | Literal, like: Any) -> Any:
-    """The exact number `value` as one entry of the number system of the array (or entry) `like`."""
+    """The exact number `value` as one entry of the number system of the array (or entry) `like`.
+
+    >>> constant(Fraction(1, 3), RATIONAL.array([1])), constant(Fraction(1, 4), np.zeros(1))
+    (1/3, 0.25)
+    """
     if isinstance(like, Entry) or (isinstance(like, np.ndarray) and like.dtype == object):
         first = leading(like)
         return as_entry(value, RationalEntry(fmpq(0)) if first is None else first)
@@ -143,17 +170,29 @@ def constant(value: int | Fraction | fmpq | Literal, like: Any) -> Any:
 
 
 def eye(size: int, like: Array) -> Array:
-    """The identity matrix (size, size) in the number system of `like`."""
+    """The identity matrix (size, size) in the number system of `like`.
+
+    >>> eye(2, RATIONAL.array([0])).tolist()
+    [[1, 0], [0, 1]]
+    """
     return _plain(np.eye(size, dtype=int), like)
 
 
 def ones(shape: tuple[int, ...], like: Array) -> Array:
-    """An array of ones of the given shape in the number system of `like`."""
+    """An array of ones of the given shape in the number system of `like`.
+
+    >>> ones((1, 2), RATIONAL.array([0])).tolist()
+    [[1, 1]]
+    """
     return _plain(np.ones(shape, dtype=int), like)
 
 
 def zeros(shape: tuple[int, ...], like: Array) -> Array:
-    """An array of zeros of the given shape in the number system of `like`."""
+    """An array of zeros of the given shape in the number system of `like`.
+
+    >>> zeros((1, 2), RATIONAL.array([0])).tolist()
+    [[0, 0]]
+    """
     return _plain(np.zeros(shape, dtype=int), like)
 
 
@@ -179,8 +218,14 @@ def _is_float(x: Any) -> bool:
 
 
 def _entrywise(
-    name: str, method: Callable[[Entry], Entry], numpy_function: Callable[[Array], Array], note: str
+    name: str,
+    method: Callable[[Entry], Entry],
+    numpy_function: Callable[[Array], Array],
+    words: str,
+    known: tuple[int, int],
 ) -> Callable[[Array], Array]:
+    """A function of every entry. known: the one rational number at which it is rational, and its value there."""
+
     def entry_function(entry: Any) -> Entry:
         return method(as_entry(entry))
 
@@ -188,7 +233,10 @@ def _entrywise(
         return numpy_function(x) if _is_float(x) else _map(entry_function, x)
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"{note} of every entry, (..., n, d) -> (..., n, d)."
+    function.__doc__ = (
+        f"{words} (rational at {known[0]} alone; other rationals raise NotExact) of every entry, (..., n, d) -> "
+        f"(..., n, d).\n\n    >>> {name}(RATIONAL.array([{known[0]}])).tolist()\n    [{known[1]}]\n    "
+    )
     return function
 
 
@@ -198,16 +246,12 @@ def _float_erf(x: Array) -> Array:
     return of_floats(x)
 
 
-def _at(point: int) -> str:
-    return f" (rational at {point} alone; other rationals raise NotExact)"
-
-
-exp = _entrywise("exp", lambda e: e.exponential(), np.exp, "Exponential" + _at(0))
-log = _entrywise("log", lambda e: e.logarithm(), np.log, "Logarithm" + _at(1))
-cos = _entrywise("cos", lambda e: e.cosine(), np.cos, "Cosine" + _at(0))
-sin = _entrywise("sin", lambda e: e.sine(), np.sin, "Sine" + _at(0))
-erf = _entrywise("erf", lambda e: e.error_function(), _float_erf, "Error function" + _at(0))
-tanh = _entrywise("tanh", lambda e: e.hyperbolic_tangent(), np.tanh, "Hyperbolic tangent" + _at(0))
+exp = _entrywise("exp", lambda e: e.exponential(), np.exp, "Exponential", (0, 1))
+log = _entrywise("log", lambda e: e.logarithm(), np.log, "Logarithm", (1, 0))
+cos = _entrywise("cos", lambda e: e.cosine(), np.cos, "Cosine", (0, 1))
+sin = _entrywise("sin", lambda e: e.sine(), np.sin, "Sine", (0, 0))
+erf = _entrywise("erf", lambda e: e.error_function(), _float_erf, "Error function", (0, 0))
+tanh = _entrywise("tanh", lambda e: e.hyperbolic_tangent(), np.tanh, "Hyperbolic tangent", (0, 0))
 
 
 def sqrt(x: Array) -> Array:
@@ -215,6 +259,9 @@ def sqrt(x: Array) -> Array:
 
     A ball that reaches below zero is cut at zero where the number is nonnegative by its form (a sum of squares): what
     lies below is then rounding. Elsewhere it may have no root. A rational that is no square raises NotExact.
+
+    >>> sqrt(np.array([2.25])).tolist(), sqrt(RATIONAL.array([exact(9, 4)])).tolist()
+    ([1.5], [3/2])
     """
     return np.sqrt(x) if _is_float(x) else _map(lambda entry: as_entry(entry).square_root(), x)
 
@@ -241,12 +288,20 @@ def root(x: Array, degree: int) -> Array:
 
 
 def square(x: Array) -> Array:
-    """Square of every entry."""
+    """Square of every entry.
+
+    >>> square(RATIONAL.array([[exact(-2, 3)]])).tolist()
+    [[4/9]]
+    """
     return x * x
 
 
 def power(x: Array, exponent: int) -> Array:
-    """A whole power of every entry, exponent >= 0, by multiplication."""
+    """A whole power of every entry, exponent >= 0, by multiplication.
+
+    >>> power(RATIONAL.array([exact(2, 3)]), 3).tolist()
+    [8/27]
+    """
     if not isinstance(exponent, (int, np.integer)) or isinstance(exponent, bool) or exponent < 0:
         raise DomainError(f"exponent: expected a whole number of at least 0, got {exponent!r}")
     result = ones((1,) * x.ndim, x)
@@ -256,14 +311,22 @@ def power(x: Array, exponent: int) -> Array:
 
 
 def absolute(x: Array) -> Array:
-    """Absolute value of every entry."""
+    """Absolute value of every entry.
+
+    >>> absolute(np.array([[-2.0, 3.0]])).tolist(), absolute(RATIONAL.array([[exact(-1, 3)]])).tolist()
+    ([[2.0, 3.0]], [[1/3]])
+    """
     if _is_float(x):
         return np.where(x.real < 0, -x, x) if np.iscomplexobj(x) else np.abs(x)
     return _map(lambda entry: as_entry(entry).size(), x)
 
 
 def relu(x: Array) -> Array:
-    """max(x, 0) of every entry."""
+    """max(x, 0) of every entry.
+
+    >>> relu(np.array([[-2.0, 3.0]])).tolist()
+    [[0.0, 3.0]]
+    """
     if _is_float(x):
         return np.where(x.real > 0, x, np.zeros_like(x))
     return _map(lambda entry: _larger(entry, constant(0, as_entry(entry))), x)
@@ -273,7 +336,11 @@ def relu(x: Array) -> Array:
 
 
 def maximum(x: Array, y: Array) -> Array:
-    """The larger of two arrays, entry by entry (broadcast); one may be a number, such as 0, exact(1, 2) or pi."""
+    """The larger of two arrays, entry by entry (broadcast); one may be a number, such as 0, exact(1, 2) or pi.
+
+    >>> maximum(np.array([[1.0, 5.0]]), np.array([[2.0]])).tolist()
+    [[2.0, 5.0]]
+    """
     x, y = _beside(x, y), _beside(y, x)
     if _is_float(x) and _is_float(y):
         return (
@@ -289,7 +356,11 @@ def _beside(x: Any, other: Any) -> Array:
 
 
 def minimum(x: Array, y: Array) -> Array:
-    """The smaller of two arrays, entry by entry (broadcast); one may be a number."""
+    """The smaller of two arrays, entry by entry (broadcast); one may be a number.
+
+    >>> minimum(np.array([[1.0, 5.0]]), np.array([[2.0]])).tolist()
+    [[1.0, 2.0]]
+    """
     return -maximum(-x, -y)
 
 
@@ -308,6 +379,10 @@ def where(condition: Array, x: Any, y: Any) -> Array:
 
     Both sides are computed everywhere; of a side that is not chosen no value is asked, so `where(x == 0, 0, y / x)`
     has one. A condition that is not a boolean array raises ForeignNumber.
+
+    >>> x = RATIONAL.array([[0, 2]])
+    >>> where(x == 0, 0, 1 / x).tolist()
+    [[0, 1/2]]
     """
     condition = np.asarray(condition)
     if condition.dtype != bool:
@@ -326,17 +401,29 @@ def where(condition: Array, x: Any, y: Any) -> Array:
 
 
 def total(x: Array, axis: int = -1) -> Array:
-    """Sum along one axis, which stays with length 1."""
+    """Sum along one axis, which stays with length 1.
+
+    >>> total(np.array([[1.0, 2.0], [3.0, 4.0]])).tolist(), total(np.array([[1.0, 2.0], [3.0, 4.0]]), -2).tolist()
+    ([[3.0], [7.0]], [[4.0, 6.0]])
+    """
     return np.sum(x, axis=axis, keepdims=True)
 
 
 def mean(x: Array, axis: int = -1) -> Array:
-    """Mean along one axis, which stays with length 1."""
+    """Mean along one axis, which stays with length 1.
+
+    >>> mean(np.array([[1.0, 2.0, 6.0]])).tolist(), mean(RATIONAL.array([[1, 1, 2]])).tolist()
+    ([[3.0]], [[4/3]])
+    """
     return total(x, axis) / constant(x.shape[axis], x)
 
 
 def amax(x: Array, axis: int = -1) -> Array:
-    """Largest entry along one axis, which stays with length 1; of balls, the ball of the maximum."""
+    """Largest entry along one axis, which stays with length 1; of balls, the ball of the maximum.
+
+    >>> amax(np.array([[1.0, 5.0], [4.0, 2.0]])).tolist(), amax(np.array([[1.0, 5.0], [4.0, 2.0]]), -2).tolist()
+    ([[5.0], [4.0]], [[4.0, 5.0]])
+    """
     if x.shape[axis] == 0:
         raise ShapeError(f"largest entry of an empty axis (shape {x.shape}, axis {axis})")
     if _is_float(x) and not np.iscomplexobj(x):
@@ -349,27 +436,47 @@ def amax(x: Array, axis: int = -1) -> Array:
 
 
 def amin(x: Array, axis: int = -1) -> Array:
-    """Smallest entry along one axis, which stays with length 1."""
+    """Smallest entry along one axis, which stays with length 1.
+
+    >>> amin(np.array([[1.0, 5.0], [4.0, 2.0]])).tolist()
+    [[1.0], [2.0]]
+    """
     return -amax(-x, axis)
 
 
 def largest_entry(x: Array) -> Array:
-    """Largest entry over the two trailing axes: (..., n, d) -> (..., 1, 1)."""
+    """Largest entry over the two trailing axes: (..., n, d) -> (..., 1, 1).
+
+    >>> largest_entry(np.array([[1.0, 5.0], [4.0, 2.0]])).tolist()
+    [[5.0]]
+    """
     return amax(amax(x, -1), -2)
 
 
 def smallest_entry(x: Array) -> Array:
-    """Smallest entry over the two trailing axes: (..., n, d) -> (..., 1, 1)."""
+    """Smallest entry over the two trailing axes: (..., n, d) -> (..., 1, 1).
+
+    >>> smallest_entry(np.array([[1.0, 5.0], [4.0, 2.0]])).tolist()
+    [[1.0]]
+    """
     return -largest_entry(-x)
 
 
 def total_entry(x: Array) -> Array:
-    """Sum over the two trailing axes: (..., n, d) -> (..., 1, 1)."""
+    """Sum over the two trailing axes: (..., n, d) -> (..., 1, 1).
+
+    >>> total_entry(np.array([[1.0, 2.0], [3.0, 4.0]])).tolist()
+    [[10.0]]
+    """
     return total(total(x, -1), -2)
 
 
 def descending(x: Array) -> Array:
-    """The entries along the last axis in descending order (by comparing and exchanging, so balls may overlap)."""
+    """The entries along the last axis in descending order (by comparing and exchanging, so balls may overlap).
+
+    >>> descending(np.array([[2.0, 5.0, 3.0]])).tolist()
+    [[5.0, 3.0, 2.0]]
+    """
     if _is_float(x) and not np.iscomplexobj(x):
         return -np.sort(-x, axis=-1)
     columns = np.split(x, x.shape[-1], axis=-1)
@@ -396,7 +503,11 @@ def _differentiating() -> Iterator[None]:
 
 
 def is_differentiating() -> bool:
-    """Whether `derivative` runs: complex entries are then its step, and elsewhere a user's."""
+    """Whether `derivative` runs: complex entries are then its step, and elsewhere a user's.
+
+    >>> is_differentiating()
+    False
+    """
     return _derivative.get()
 
 
@@ -452,7 +563,11 @@ def _slope(entry: Any, level: int, nought: Entry) -> Entry:
 
 
 def frozen(x: Array) -> Array:
-    """The values of x as constants: what is computed from them has no derivative (the shift inside a softmax)."""
+    """The values of x as constants: what is computed from them has no derivative (the shift inside a softmax).
+
+    >>> derivative(lambda x: x * frozen(x), np.array([3.0]), np.array([1.0]))
+    array([3.])
+    """
     if _is_float(x):
         return x.real
     return _map(lambda entry: as_entry(entry).frozen(), x)
@@ -462,6 +577,10 @@ def peak(x: Array) -> Array:
     """What to subtract in exp(x - peak(x)) so that floats stay in range: the largest entry of each row, as a constant.
 
     Of expressions it is 0: they have no range to stay in, and are simpler without.
+
+    >>> x = np.array([[1000.0, 1001.0]])
+    >>> exp(x - peak(x)).round(4).tolist()
+    [[0.3679, 1.0]]
     """
     if not _is_float(x) and (is_expression(leading(x)) or proving()):
         return zeros((1, 1), x)
@@ -472,6 +591,9 @@ def jacobian(function: Callable[[Array], Array], x: Array) -> Array:
     """Jacobian of a map of row vectors, in the row convention: (..., 1, d) -> (..., d, e) with df = dx @ J.
 
     Entry (i, j) is the derivative of output j with respect to input i, taken by `derivative`.
+
+    >>> jacobian(lambda x: x @ np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([[5.0, 6.0]])).tolist()
+    [[1.0, 2.0], [3.0, 4.0]]
     """
     size = x.shape[-1]
     rows = []

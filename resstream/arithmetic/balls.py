@@ -20,7 +20,13 @@ from resstream.arithmetic.literals import to_fmpq
 
 
 class BallEntry(Entry):
-    """An enclosure of a real number, and whether that is certainly at least zero by its form."""
+    """An enclosure of a real number, and whether that is certainly at least zero by its form.
+
+    >>> with precision(64):
+    ...     third = BallEntry(arb(1)) / 3
+    >>> third, third.nonnegative
+    ([0.3333333333333333333 +/- 4.24e-20], False)
+    """
 
     __slots__ = ("nonnegative", "value")
 
@@ -147,7 +153,14 @@ _WHOLE = {value: BallEntry(arb(value), value >= 0) for value in range(-16, 17)} 
 
 @dataclass(frozen=True)
 class Ball:
-    """Ball arithmetic at a working precision of `bits` bits: every entry is an interval that holds the true value."""
+    """Ball arithmetic at a working precision of `bits` bits: every entry is an interval that holds the true value.
+
+    >>> from resstream.arithmetic import exact
+    >>> with Ball(64).working():
+    ...     third = Ball(64).array([1]) / 3
+    >>> third, bool((third < exact("0.34")).all())
+    (Entries([[0.3333333333333333333 +/- 4.24e-20]], dtype=object), True)
+    """
 
     bits: int = 128
 

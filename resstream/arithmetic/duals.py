@@ -14,7 +14,13 @@ from resstream.errors import Kink
 
 
 class DualEntry(Entry):
-    """A value and its slope along the direction of derivative number `level`."""
+    """A value and its slope along the direction of derivative number `level`.
+
+    >>> from resstream.arithmetic import RationalEntry
+    >>> x = DualEntry(RationalEntry(fmpq(3)), RationalEntry(fmpq(1)), 1)
+    >>> (x * x).value, (x * x).slope
+    (9, 6)
+    """
 
     __slots__ = ("level", "slope", "value")
 

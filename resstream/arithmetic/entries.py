@@ -70,6 +70,11 @@ class Entry:
     Subclasses state the table: `of`, `plus`, `minus`, `times`, `over`, `negative`, `size` (absolute value), `larger`,
     `square_root`, the transcendental functions, `below` (self < other) and `same` (self == other), the last two as
     True, False or None where it is not known. Operators, and the order of operands, are settled here.
+
+    >>> from resstream.arithmetic import RATIONAL, exact
+    >>> x, y = RATIONAL.array([exact(1, 3), 2])
+    >>> isinstance(x, Entry), x + y, x < y
+    (True, 7/3, True)
     """
 
     __slots__ = ()
@@ -364,6 +369,13 @@ class NoValue(Entry):
 
     Whatever is computed from it has none either. Asked for (compared, or a side of a relation), it raises Undefined, or
     Undecided where it may still have one at a higher precision (Unbounded where an enclosure is the whole line).
+
+    >>> from resstream.arithmetic import RATIONAL
+    >>> x = RATIONAL.array([1])[0]
+    >>> isinstance(x / 0, NoValue), isinstance(1 + x / 0, NoValue)
+    (True, True)
+    >>> (x / 0).certain
+    True
     """
 
     __slots__ = ("certain", "reason", "unbounded")

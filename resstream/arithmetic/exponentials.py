@@ -41,7 +41,13 @@ _ONE: Sum = {_NOUGHT: _UNIT}
 
 
 class ExponentialEntry(Entry):
-    """A quotient of two exponential sums; the largest exponential of the lower one is 1 = e^0, with coefficient 1."""
+    """A quotient of two exponential sums; the largest exponential of the lower one is 1 = e^0, with coefficient 1.
+
+    >>> from resstream.arithmetic import EXPONENTIAL, exp
+    >>> x = exp(EXPONENTIAL.array([1, 2]))
+    >>> isinstance(x[0], ExponentialEntry), bool(x[0] * x[0] == x[1])
+    (True, True)
+    """
 
     __slots__ = ("lower", "upper")
 

@@ -39,6 +39,9 @@ def to_fmpq(value: Any) -> fmpq:
     """The exact value of a float, integer, `Fraction`, number as text, `Exact` or `fmpq`.
 
     NaN, infinity and what is no real number raise DomainError.
+
+    >>> to_fmpq(0.1), to_fmpq("1/3")
+    (3602879701896397/36028797018963968, 1/3)
     """
     if type(value) is float and value - value == 0:  # the usual case first; NaN and infinities go on
         return fmpq(*value.as_integer_ratio())
@@ -63,13 +66,22 @@ def to_fmpq(value: Any) -> fmpq:
 
 
 def to_fraction(value: Any) -> Fraction:
-    """The exact value of a raw entry as a `Fraction`."""
+    """The exact value of a raw entry as a `Fraction`.
+
+    >>> to_fraction(0.5)
+    Fraction(1, 2)
+    """
     value = to_fmpq(value)
     return Fraction(int(value.p), int(value.q))
 
 
 class Literal:
-    """A number as a claim writes it, read into the number system of whatever it meets."""
+    """A number as a claim writes it, read into the number system of whatever it meets.
+
+    >>> from resstream.arithmetic import pi
+    >>> isinstance(exact(1, 3), Literal), isinstance(pi, Literal), isinstance(0.5, Literal)
+    (True, True, False)
+    """
 
     __array_ufunc__ = None  # so that `array * exact(1, 2)` comes here and not to NumPy's object loop
     __hash__ = None  # type: ignore[assignment]
@@ -136,6 +148,10 @@ class Exact(Literal):
 
     A Python `0.99` is a dyadic number beside 99/100, and a `Fraction` turns a float array into objects; this does
     neither.
+
+    >>> from resstream.arithmetic import RATIONAL
+    >>> Exact(Fraction(99, 100)) * np.array([100.0]), Exact(Fraction(1, 3)) * RATIONAL.array([3])
+    (array([99.]), Entries([1], dtype=object))
     """
 
     def __init__(self, value: Fraction) -> None:
@@ -167,6 +183,10 @@ class Irrational(Literal):
     """A literal of a number such as pi or pi/4, which is no fraction by its form.
 
     nearest is a float64 near it, of_system gives its entry in the number system of a given entry.
+
+    >>> from resstream.arithmetic import pi
+    >>> isinstance(pi / 4, Irrational), (pi / 4).nearest
+    (True, 0.7853981633974483)
     """
 
     def __init__(self, text: str, nearest: float, of_system: Callable[[Any], Any]) -> None:

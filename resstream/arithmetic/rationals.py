@@ -16,7 +16,11 @@ from resstream.errors import NotExact
 
 
 class RationalEntry(Entry):
-    """An exact rational number."""
+    """An exact rational number.
+
+    >>> RationalEntry(fmpq(1, 3)) + 1
+    4/3
+    """
 
     __slots__ = ("value",)
 
@@ -147,7 +151,11 @@ class Rational:
 
 
 def one_entry(entry: Any) -> np.ndarray[Any, Any]:
-    """An array without axes that holds one entry."""
+    """An array without axes that holds one entry.
+
+    >>> one_entry(RationalEntry(fmpq(1, 3))).shape
+    ()
+    """
     out = np.empty((), dtype=object)
     out[()] = entry
     return out

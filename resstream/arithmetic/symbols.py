@@ -32,7 +32,12 @@ def sympy() -> Any:
 
 
 def is_expression(value: Any) -> bool:
-    """Whether a value is a SymPy expression, bare or as an entry."""
+    """Whether a value is a SymPy expression, bare or as an entry.
+
+    >>> import sympy as sp
+    >>> is_expression(sp.Symbol("x")), is_expression(1.0)
+    (True, False)
+    """
     return isinstance(value, SymbolicEntry) or ("sympy" in sys.modules and isinstance(value, sympy().Basic))
 
 
@@ -61,7 +66,13 @@ def to_expression(value: Any) -> Any:
 
 
 class SymbolicEntry(Entry):
-    """A real number given by an expression."""
+    """A real number given by an expression.
+
+    >>> import sympy as sp
+    >>> x = SymbolicEntry(sp.Symbol("x"))
+    >>> (x * x - 1).value
+    x**2 - 1
+    """
 
     __slots__ = ("value",)
 

@@ -270,7 +270,13 @@ CUT_SHORT = "cut short"
 
 @dataclass(frozen=True)
 class Audit:
-    """What was learned about a claim. `missing` names the questions that were not answered, each with the reason."""
+    """What was learned about a claim. `missing` names the questions that were not answered, each with the reason.
+
+    >>> import resstream as rs
+    >>> found = Audit(rs.lookup("contraction.diameter"), seed=0)
+    >>> found.claim.id, found.verdict is None
+    ('contraction.diameter', True)
+    """
 
     claim: Claim
     seed: int

@@ -150,6 +150,12 @@ def audit(
     kept: called with the audit as it stands after each question, for a caller that may have to end a claim that does
     not end by itself. Ctrl-C ends the audit, and what was found by then is returned. Raises ClaimError for a badly
     stated claim, and Contradiction where a proof and a certified counterexample speak of the same instances.
+
+    >>> import resstream as rs
+    >>> small = rs.claim("mine.small", over={"x": rs.domains.Vector(1)})(lambda x: rs.at_most(x, 1))
+    >>> found = audit(small, budget=500, quick=True)
+    >>> found.verdict.status, found.verdict.counterexample.judgement.lhs
+    ('refuted', 3)
     """
     begun = time.monotonic()
     run = _Run(claim, seed, budget, begun, begun + seconds, quick, memory, progress, kept)

@@ -21,6 +21,10 @@ def claims_of(module: ModuleType) -> list[Claim]:
     """The claims that a module holds, each once, in the order in which they stand there.
 
     By a name, in a list, tuple, set or dictionary, in a class that it states, or under a name that is another's by now.
+
+    >>> from resstream.claims import contraction
+    >>> claims_of(contraction)[0].id
+    'contraction.diameter'
     """
     return [*_named(module).values(), *unnamed(module)]
 
@@ -34,7 +38,12 @@ def _named(module: ModuleType) -> dict[int, Claim]:
 
 
 def held(value: object, module: str) -> list[Claim]:
-    """The claims that an attribute of a module is or holds: in a list, tuple, set, dictionary or class of its own."""
+    """The claims that an attribute of a module is or holds: in a list, tuple, set, dictionary or class of its own.
+
+    >>> from resstream.claims import contraction
+    >>> [claim.id for claim in held([library()["contraction.diameter"]], contraction.__name__)]
+    ['contraction.diameter']
+    """
     if isinstance(value, Claim):
         return [value]
     if isinstance(value, type):
@@ -47,7 +56,12 @@ def held(value: object, module: str) -> list[Claim]:
 
 
 def unnamed(module: ModuleType) -> list[Claim]:
-    """The claims that a module states at its top or in its classes, and that no name leads to any more."""
+    """The claims that a module states at its top or in its classes, and that no name leads to any more.
+
+    >>> from resstream.claims import contraction
+    >>> unnamed(contraction)
+    []
+    """
     named = _named(module)
     return [
         claim
@@ -57,7 +71,11 @@ def unnamed(module: ModuleType) -> list[Claim]:
 
 
 class Library(dict[str, Claim]):
-    """Claims by id, which a notebook shows as a table."""
+    """Claims by id, which a notebook shows as a table.
+
+    >>> isinstance(library(), Library), library()["contraction.diameter"].expect
+    (True, 'holds')
+    """
 
     def _repr_html_(self) -> str:
         return cards.library_html(self.values())
@@ -68,7 +86,11 @@ class Library(dict[str, Claim]):
 
 @cache
 def own() -> Mapping[str, Claim]:
-    """Every claim that this package states by id, in a fixed order (modules by name, then as they stand in them)."""
+    """Every claim that this package states by id, in a fixed order (modules by name, then as they stand in them).
+
+    >>> "contraction.diameter" in own()
+    True
+    """
     found = Library()
     for entry in sorted(pkgutil.iter_modules(__path__), key=lambda entry: entry.name):
         for claim in claims_of(importlib.import_module(f"{__name__}.{entry.name}")):
@@ -95,17 +117,29 @@ def _of_packs() -> Mapping[str, tuple[Claim, packs.Pack]]:
 
 @cache
 def library() -> Mapping[str, Claim]:
-    """Every claim of this package by id, then those of the packs that are installed (see `resstream.claims.packs`)."""
+    """Every claim of this package by id, then those of the packs that are installed (see `resstream.claims.packs`).
+
+    >>> len(library()) >= len(own()) > 300
+    True
+    """
     return Library({**own()} | {name: claim for name, (claim, _) in _of_packs().items()})
 
 
 def pack_of(identifier: str) -> packs.Pack | None:
-    """The pack that a claim of the library comes from; None for one of this package."""
+    """The pack that a claim of the library comes from; None for one of this package.
+
+    >>> pack_of("contraction.diameter") is None
+    True
+    """
     return _of_packs()[identifier][1] if identifier in _of_packs() else None
 
 
 def lookup(identifier: str) -> Claim:
-    """The claim of that id; an unknown id raises ClaimError with the nearest ones."""
+    """The claim of that id; an unknown id raises ClaimError with the nearest ones.
+
+    >>> lookup("contraction.diameter").expect, lookup("contraction.diameter_squared").expect
+    ('holds', 'fails')
+    """
     if identifier in own():  # a pack may ask for it while it is imported itself
         return own()[identifier]
     claims = library()
@@ -120,6 +154,9 @@ def matching(patterns: list[str]) -> list[Claim]:
     """The claims whose id equals or matches one of the patterns (`contraction.*`; a bare group name takes the group).
 
     No patterns mean all claims; a pattern that matches none raises ClaimError.
+
+    >>> [claim.id for claim in matching(["contraction.diameter*"])]
+    ['contraction.diameter', 'contraction.diameter_squared']
     """
     claims = library()
     chosen: dict[str, Claim] = {} if patterns else dict(claims)
@@ -132,7 +169,11 @@ def matching(patterns: list[str]) -> list[Claim]:
 
 
 def theorem_of(claim: Claim) -> str:
-    """The theorem of `proofs/` that covers a claim of the library, and its file; empty for any other claim."""
+    """The theorem of `proofs/` that covers a claim of the library, and its file; empty for any other claim.
+
+    >>> theorem_of(lookup("contraction.diameter"))
+    'diameter_contracts in proofs/Contraction.v'
+    """
     if claim.id not in KERNEL_CHECKED or own().get(claim.id) is not claim:
         return ""
     file, theorem = KERNEL_CHECKED[claim.id]
@@ -140,12 +181,20 @@ def theorem_of(claim: Claim) -> str:
 
 
 def family(claim: Claim) -> str:
-    """The family of a claim: the module that states it, in words."""
+    """The family of a claim: the module that states it, in words.
+
+    >>> family(lookup("contraction.diameter"))
+    'contraction'
+    """
     return claim.conclusion.__module__.rpartition(".")[2].replace("_", " ")
 
 
 def as_markdown() -> str:
-    """The claims of the library as a Markdown document, by family, each with its level: what `CLAIMS.md` holds."""
+    """The claims of the library as a Markdown document, by family, each with its level: what `CLAIMS.md` holds.
+
+    >>> as_markdown().splitlines()[0]
+    '# Claims'
+    """
     from resstream.claims.levels import level
     from resstream.claims.usage import exercises_reference
 

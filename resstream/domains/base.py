@@ -27,7 +27,11 @@ COUNT = {"least": 0}
 
 
 def size_of(size: Size, sizes: Sizes) -> int:
-    """The number that a size stands for; an unknown name raises DomainError."""
+    """The number that a size stands for; an unknown name raises DomainError.
+
+    >>> size_of("n", {"n": 3}), size_of(2, {})
+    (3, 2)
+    """
     if isinstance(size, int):
         return size
     if size not in sizes:
@@ -41,6 +45,11 @@ class Domain(ABC):
 
     Subclasses are frozen dataclasses. Fields of the type `Size` are sizes, whole numbers or names; fields of the type
     `Domain` are domains: both are checked when the domain is made, and so is that a set of known sizes is not empty.
+
+    >>> from resstream.domains import Matrix, Stack
+    >>> domain = Stack("L", Matrix("n", "d"))
+    >>> isinstance(domain, Domain), sorted(domain.size_names()), str(domain)
+    (True, ['L', 'd', 'n'], 'Stack(L, Matrix(n, d))')
     """
 
     def __post_init__(self) -> None:
@@ -190,7 +199,13 @@ def require_size(owner: str, name: str, value: Any, least: int = 1) -> None:
 
 
 def require_domain(name: str, value: Any) -> None:
-    """Refuse what is no domain, with a DomainError that says how to make it one."""
+    """Refuse what is no domain, with a DomainError that says how to make it one.
+
+    >>> require_domain("A", 3)
+    Traceback (most recent call last):
+        ...
+    resstream.errors.DomainError: A: expected a domain such as Matrix('n', 'd'), got int 3
+    """
     if isinstance(value, Domain):
         return
     if isinstance(value, type) and issubclass(value, Domain):
@@ -209,6 +224,9 @@ def entries(value: Any, shape: tuple[int, ...]) -> Array | None:
     """The entries of an array of that shape, exactly (floats as the rationals that they are); None for anything else.
 
     Entries of a number system stay what they are.
+
+    >>> entries(np.array([[0.5, 1.0]]), (1, 2)).tolist(), entries(np.array([[np.nan]]), (1, 1))
+    ([[1/2, 1]], None)
     """
     if not isinstance(value, np.ndarray) or value.shape != shape:
         return None
@@ -221,7 +239,11 @@ def entries(value: Any, shape: tuple[int, ...]) -> Array | None:
 
 
 def is_all(condition: Any) -> bool:
-    """Whether a comparison holds of every entry."""
+    """Whether a comparison holds of every entry.
+
+    >>> is_all(RATIONAL.array([[1, 2]]) >= 1)
+    True
+    """
     return bool(np.all(condition))
 
 

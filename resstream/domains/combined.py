@@ -29,7 +29,12 @@ from resstream.errors import DomainError
 
 @dataclass(frozen=True)
 class Stack(Domain):
-    """Lists of `length` objects of one domain, one for each layer (or head)."""
+    """Lists of `length` objects of one domain, one for each layer (or head).
+
+    >>> from resstream.domains import Matrix
+    >>> Stack("L", Matrix("d", "d")).contains([np.eye(2), np.ones((2, 2))], {"L": 2, "d": 2})
+    True
+    """
 
     length: Size = field(metadata=COUNT)
     inner: Domain
@@ -71,7 +76,13 @@ class Stack(Domain):
 
 @dataclass(frozen=True, init=False)
 class Product(Domain):
-    """Tuples of one object of each of the domains given: Product(Simplex("n"), Matrix("n", "d"))."""
+    """Tuples of one object of each of the domains given: Product(Simplex("n"), Matrix("n", "d")).
+
+    >>> from resstream.domains import Matrix, Simplex
+    >>> p, X = Product(Simplex(2), Matrix(2, 1)).build({"0": np.array([[1.0, 3.0]]), "1": np.ones((2, 1))}, {}, {})
+    >>> p.tolist(), X.shape
+    ([[0.25, 0.75]], (2, 1))
+    """
 
     factors: tuple[Domain, ...]
 
@@ -130,6 +141,11 @@ class Pair(Domain):
     """Pairs (x, y) of members of one domain as a tuple, near each other as often as not: for claims of Lipschitz kind.
 
     y is built from the raw arrays of x and what is added to them.
+
+    >>> from resstream.domains import Matrix
+    >>> x, y = Pair(Matrix(1, 1)).build({"0": np.array([[1.0]]), "1": np.array([[0.5]])}, {}, {})
+    >>> x.item(), y.item()
+    (1.0, 1.5)
     """
 
     inner: Domain
@@ -188,6 +204,10 @@ class Given(Domain):
 
     Entries are whole numbers, fractions, `exact(1, 3)`, or floats that are meant as the exact numbers that they are. A
     tuple of matrices keeps together what belongs together, as `Product` does: the pattern and the cloud of one head.
+
+    >>> from resstream.arithmetic import RATIONAL, exact
+    >>> Given(0, exact(1, 3)).contains(RATIONAL.array([[exact(1, 3)]]), {})
+    True
     """
 
     tables: tuple[Any, ...]
@@ -322,6 +342,11 @@ class Transformed(Domain):
     """The images of a domain's objects under a function, which is written with `resstream.arithmetic` like a claim.
 
     `member`: whether one value is such an image, exactly; without it membership is not known.
+
+    >>> from resstream.domains import Matrix
+    >>> squares = Transformed(Matrix(1, 1), lambda x: x * x)
+    >>> squares.build({"": np.array([[3.0]])}, {}, {}).item()
+    9.0
     """
 
     inner: Domain

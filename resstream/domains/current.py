@@ -44,6 +44,18 @@ def size(name: str) -> Any:
     """A size of the claim as an exact number (1, 1) in the number system of its objects: `sqrt(size("d"))`.
 
     ClaimError for a name that is no size of the claim, and outside of a claim's functions.
+
+    >>> from resstream.arithmetic import sqrt
+    >>> from resstream.claim import claim
+    >>> from resstream.domains import Vector
+    >>> from resstream.falsify import falsify
+    >>> from resstream.reference import L1, row_norms
+    >>> from resstream.relations import at_most
+    >>> @claim("mine.l1", over={"x": Vector("d")})
+    ... def l1_and_l2(x):
+    ...     return at_most(row_norms(x, L1), sqrt(size("d")) * row_norms(x))
+    >>> falsify(l1_and_l2, budget=500).status
+    'survived'
     """
     sizes = sizes_now(f"size({name!r})")
     if name not in sizes:

@@ -23,6 +23,9 @@ class Invertible(Domain):
     U has no zero on its diagonal. Every invertible matrix has this form. A raw zero on the diagonal stands for 1, and
     the order of raw numbers is that of P, so that raw zeros give the identity. `build` gives the matrix, `build_pair`
     gives it with its exact inverse.
+
+    >>> Invertible(2).contains(np.array([[1.0, 2.0], [3.0, 4.0]]), {}), Invertible(2).contains(np.ones((2, 2)), {})
+    (True, False)
     """
 
     size: Size
@@ -58,7 +61,12 @@ class Invertible(Domain):
 
 @dataclass(frozen=True)
 class InvertiblePair(Invertible):
-    """An invertible matrix (..., d, d) and its exact inverse, as a tuple of two."""
+    """An invertible matrix (..., d, d) and its exact inverse, as a tuple of two.
+
+    >>> B = np.array([[2.0, 0.0], [0.0, 4.0]])
+    >>> InvertiblePair(2).contains((B, np.linalg.inv(B)), {})
+    True
+    """
 
     def build(self, raw: Parts, options: Options, sizes: Sizes) -> Any:
         matrix, inverse = self.build_pair(raw)
@@ -78,7 +86,11 @@ class InvertiblePair(Invertible):
 
 @dataclass(frozen=True)
 class Projection(Domain):
-    """Projections (..., d, d), P @ P = P, oblique in general: B D B^-1 with D of zeros and ones (raw kept > 0)."""
+    """Projections (..., d, d), P @ P = P, oblique in general: B D B^-1 with D of zeros and ones (raw kept > 0).
+
+    >>> Projection(2).contains(np.array([[1.0, 5.0], [0.0, 0.0]]), {}), Projection(2).contains(2 * np.eye(2), {})
+    (True, False)
+    """
 
     size: Size
 

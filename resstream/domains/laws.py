@@ -21,7 +21,12 @@ from resstream.errors import DomainError
 
 @dataclass(frozen=True)
 class Law(ABC):
-    """The law of a random matrix: raw numbers are drawn, and `build` makes the object of them."""
+    """The law of a random matrix: raw numbers are drawn, and `build` makes the object of them.
+
+    >>> law = Uniform(1, 2)
+    >>> isinstance(law, Law), law.draw(np.random.default_rng(0), 5, {}).shape
+    (True, (5, 1, 2))
+    """
 
     def __post_init__(self) -> None:
         for entry in fields(self):
@@ -105,7 +110,11 @@ class Gaussian(_Independent):
 
 @dataclass(frozen=True)
 class Uniform(_Independent):
-    """Independent entries, uniform between two numbers, (rows, columns)."""
+    """Independent entries, uniform between two numbers, (rows, columns).
+
+    >>> Uniform(1, 1).moment([2], {})
+    Fraction(1, 3)
+    """
 
     low: int | Fraction = 0
     high: int | Fraction = 1
@@ -127,7 +136,11 @@ class Uniform(_Independent):
 
 @dataclass(frozen=True)
 class Signs(_Independent):
-    """Independent entries, 1 or -1 with the same probability, (rows, columns)."""
+    """Independent entries, 1 or -1 with the same probability, (rows, columns).
+
+    >>> Signs("n", "d").moment([2, 1], {"n": 1, "d": 2})
+    Fraction(0, 1)
+    """
 
     def power_mean(self, power: int, sizes: Sizes) -> Fraction:
         return Fraction(1 - power % 2)
@@ -138,7 +151,11 @@ class Signs(_Independent):
 
 @dataclass(frozen=True)
 class OnSphere(Law):
-    """A row uniform on the sphere of a radius, (1, d): no rotation changes its law."""
+    """A row uniform on the sphere of a radius, (1, d): no rotation changes its law.
+
+    >>> OnSphere("d").moment([2], {"d": 4})
+    Fraction(1, 4)
+    """
 
     dimension: Size
     radius: int | Fraction = 1

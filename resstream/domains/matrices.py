@@ -16,7 +16,11 @@ from resstream.domains.triangular import unit_lower
 
 @dataclass(frozen=True)
 class Matrix(Domain):
-    """All real matrices (..., rows, columns)."""
+    """All real matrices (..., rows, columns).
+
+    >>> Matrix("n", 2).contains(np.zeros((3, 2)), {"n": 3}), Matrix("n", 2).contains(np.zeros((3, 3)), {"n": 3})
+    (True, False)
+    """
 
     rows: Size
     columns: Size
@@ -38,18 +42,30 @@ class Matrix(Domain):
 
 
 def Vector(size: Size) -> Matrix:  # noqa: N802 - reads as a domain
-    """All real row vectors (..., 1, d)."""
+    """All real row vectors (..., 1, d).
+
+    >>> Vector("d").contains(np.zeros((1, 4)), {"d": 4}), Vector("d").contains(np.zeros(4), {"d": 4})
+    (True, False)
+    """
     return Matrix(1, size)
 
 
 def Scores(rows: Size, columns: Size | None = None) -> Matrix:  # noqa: N802 - reads as a domain
-    """All real attention scores (..., n, n), or (..., n, m)."""
+    """All real attention scores (..., n, n), or (..., n, m).
+
+    >>> Scores("n").contains(np.zeros((3, 3)), {"n": 3}), str(Scores("n", "m"))
+    (True, 'Matrix(n, m)')
+    """
     return Matrix(rows, rows if columns is None else columns)
 
 
 @dataclass(frozen=True)
 class NonNegative(Domain):
-    """Matrices (..., rows, columns) with entries at least 0: the absolute values of raw numbers."""
+    """Matrices (..., rows, columns) with entries at least 0: the absolute values of raw numbers.
+
+    >>> NonNegative(1, 2).build({"": np.array([[-1.0, 2.0]])}, {}, {}).tolist()
+    [[1.0, 2.0]]
+    """
 
     rows: Size
     columns: Size
@@ -77,7 +93,11 @@ class NonNegative(Domain):
 
 @dataclass(frozen=True)
 class Positive(NonNegative):
-    """Matrices (..., rows, columns) with entries above 0; a raw zero stands for 1. `Positive()` is a scalar."""
+    """Matrices (..., rows, columns) with entries above 0; a raw zero stands for 1. `Positive()` is a scalar.
+
+    >>> Positive().build({"": np.array([[0.0]])}, {}, {}).item()
+    1.0
+    """
 
     rows: Size = 1
     columns: Size = 1
@@ -99,7 +119,11 @@ class Positive(NonNegative):
 
 @dataclass(frozen=True)
 class NonZero(Matrix):
-    """Matrices (..., rows, columns) that are not all zeros; raw zeros stand for the unit in the corner."""
+    """Matrices (..., rows, columns) that are not all zeros; raw zeros stand for the unit in the corner.
+
+    >>> NonZero(2, 2).build({"": np.zeros((2, 2))}, {}, {}).tolist()
+    [[1.0, 0.0], [0.0, 0.0]]
+    """
 
     def build(self, raw: Parts, options: Options, sizes: Sizes) -> Any:
         x = raw[""]
@@ -125,6 +149,9 @@ class NonConstant(Domain):
     """Rows (..., rows, d), none a multiple of the all-ones vector: a constant raw row gets 1 added in front.
 
     Empty at d = 1.
+
+    >>> NonConstant(3).build({"": np.array([[5.0, 5.0, 5.0]])}, {}, {}).tolist()
+    [[6.0, 5.0, 5.0]]
     """
 
     size: Size
@@ -159,7 +186,11 @@ class NonConstant(Domain):
 
 @dataclass(frozen=True)
 class Symmetric(Domain):
-    """Symmetric matrices (..., d, d): the lower triangle of the raw array, mirrored."""
+    """Symmetric matrices (..., d, d): the lower triangle of the raw array, mirrored.
+
+    >>> Symmetric(2).build({"": np.array([[1.0, 9.0], [2.0, 3.0]])}, {}, {}).tolist()
+    [[1.0, 2.0], [2.0, 3.0]]
+    """
 
     size: Size
 
@@ -185,7 +216,11 @@ class Symmetric(Domain):
 
 @dataclass(frozen=True)
 class PositiveSemidefinite(Domain):
-    """Symmetric positive semidefinite matrices (..., d, d): L D L^T, L unit lower triangular, D diagonal, D >= 0."""
+    """Symmetric positive semidefinite matrices (..., d, d): L D L^T, L unit lower triangular, D diagonal, D >= 0.
+
+    >>> PositiveSemidefinite(2).contains(np.ones((2, 2)), {}), PositiveSemidefinite(2).contains(-np.eye(2), {})
+    (True, False)
+    """
 
     size: Size
 

@@ -22,7 +22,11 @@ from resstream.reference.mlp import MLP
 
 @dataclass(frozen=True)
 class Tokens(Domain):
-    """Sequences of tokens as one-hot rows (..., length, vocabulary), so that `tokens @ E` is the embedding."""
+    """Sequences of tokens as one-hot rows (..., length, vocabulary), so that `tokens @ E` is the embedding.
+
+    >>> Tokens(2, 3).build({"": np.array([[2.0], [0.0]])}, {}, {}).tolist()
+    [[0.0, 0.0, 1.0], [1.0, 0.0, 0.0]]
+    """
 
     length: Size
     vocabulary: Size
@@ -51,6 +55,10 @@ class AttentionOnly(Domain):
 
     `base` is the rotary base (None: no positions; otherwise the head width must be even).
     `biased=False` leaves the query and key biases at zero.
+
+    >>> model = AttentionOnly(1, 2, 3, 2, 4)
+    >>> {name: part.shape for name, part in model.parts({}, {}).items()}["W_Q"]
+    (1, 2, 3, 2)
     """
 
     layers: Size
@@ -100,7 +108,13 @@ class AttentionOnly(Domain):
 
 @dataclass(frozen=True)
 class Heads(Domain):
-    """Attention heads on a stream of the given width: lists of `Head` with any W_Q, W_K, W_V, W_O and no biases."""
+    """Attention heads on a stream of the given width: lists of `Head` with any W_Q, W_K, W_V, W_O and no biases.
+
+    >>> heads = Heads(2, 3, 1)
+    >>> raw = {name: np.ones(part.shape) for name, part in heads.parts({}, {}).items()}
+    >>> [head.W_Q.shape for head in heads.build(raw, {}, {})]
+    [(3, 1), (3, 1)]
+    """
 
     count: Size = field(metadata=COUNT)
     width: Size
@@ -137,6 +151,12 @@ class SharedHeads(Heads):
 
     Grouped-query attention; multi-query attention with one group. Heads h and h' share W_K and W_V where
     h * groups // count is the same. Empty where the number of heads is no multiple of the number of groups.
+
+    >>> heads = SharedHeads(4, 3, 1, groups=2)
+    >>> raw = {name: np.ones(part.shape) for name, part in heads.parts({}, {}).items()}
+    >>> built = heads.build(raw, {}, {})
+    >>> len(built), built[0].W_K is built[1].W_K
+    (4, True)
     """
 
     groups: Size = 1
@@ -176,7 +196,13 @@ class SharedHeads(Heads):
 
 @dataclass(frozen=True)
 class ReluLayer(Domain):
-    """Weights of a ReLU layer from one width to another (the same by default), as an `MLP`."""
+    """Weights of a ReLU layer from one width to another (the same by default), as an `MLP`.
+
+    >>> layer = ReluLayer(2, 4)
+    >>> raw = {name: np.ones(part.shape) for name, part in layer.parts({}, {}).items()}
+    >>> layer.build(raw, {}, {}).W_1.shape
+    (2, 4)
+    """
 
     width: Size
     hidden: Size

@@ -23,6 +23,9 @@ class Norm(Domain):
     `kinds` limits the choice; `bases=False` leaves the changes of basis out. B is unit lower times upper triangular,
     with a positive diagonal (a raw zero there stands for 1): all such norms are met, as permuting the columns of B, and
     changing their signs, changes none of the three.
+
+    >>> Norm("d", kinds=("l1", "l2")).options()
+    {'kind': ('l1', 'l2'), 'basis': ('standard', 'changed')}
     """
 
     size: Size

@@ -21,6 +21,9 @@ class Orthogonal(Domain):
     A product of d reflections in raw vectors, with the sign of the first row turned where the raw number `flip` is 1.
     A raw vector of zeros reflects nothing, so raw zeros give the identity. Every orthogonal matrix is a product of at
     most d reflections (Cartan, Dieudonne), a rational one of rational reflections.
+
+    >>> Orthogonal(2).contains(np.array([[0.0, 1.0], [-1.0, 0.0]]), {}), Orthogonal(2).contains(2 * np.eye(2), {})
+    (True, False)
     """
 
     size: Size
@@ -84,7 +87,11 @@ def _unit_rows(v: Array) -> Array:
 
 @dataclass(frozen=True)
 class Sphere(Domain):
-    """Rows (..., rows, d) of Euclidean length 1: the first unit vector, reflected in raw vectors (zeros leave it)."""
+    """Rows (..., rows, d) of Euclidean length 1: the first unit vector, reflected in raw vectors (zeros leave it).
+
+    >>> Sphere(2).contains(np.array([[0.0, 1.0]]), {}), Sphere(2).contains(np.array([[1.0, 1.0]]), {})
+    (True, False)
+    """
 
     size: Size
     rows: Size = 1
@@ -120,6 +127,9 @@ class Ball(Domain):
     """Rows (..., rows, d) of Euclidean length at most 1: raw rows, those beyond inverted at the sphere.
 
     Where the raw number `edge` is 1 the row lies on the sphere.
+
+    >>> Ball(2).contains(np.array([[0.6, 0.8]]), {}), Ball(2).contains(np.array([[0.5, 0.5]]), {})
+    (False, True)
     """
 
     size: Size

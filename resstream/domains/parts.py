@@ -34,6 +34,9 @@ class Part:
 
     kind is "real" (within `ends`, where there are such), "weight" (only the absolute value matters) or "whole" (whole
     numbers from low to high).
+
+    >>> Part((2, 2)).entries, Part((1, 1), ends=(0, 1)).is_bounded
+    (4, True)
     """
 
     shape: tuple[int, ...]

@@ -24,6 +24,9 @@ class Piece:
 
     raw: by part, in terms of the same unknowns; or a function that gives them as exact numbers when it is given the
     values (rational numbers) of arrays of unknowns; None where there is no way back, so that no model is shown.
+
+    >>> Piece("an object", {"": np.array([[1.0]])}).object
+    'an object'
     """
 
     object: Any
@@ -31,7 +34,11 @@ class Piece:
 
 
 def raw_values(piece: Piece, value: Value) -> Mapping[str, Array]:
-    """The raw arrays of a piece as exact numbers, given the values of arrays of its unknowns. DomainError for none."""
+    """The raw arrays of a piece as exact numbers, given the values of arrays of its unknowns. DomainError for none.
+
+    >>> raw_values(Piece(None, {"": np.array([[1.0]])}), lambda x: x)[""].tolist()
+    [[1.0]]
+    """
     if piece.raw is None:
         raise DomainError("a piece without raw arrays has no instances")
     if callable(piece.raw):

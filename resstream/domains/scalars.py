@@ -46,6 +46,11 @@ class Scalar(Domain):
     """Numbers (..., 1, 1) from low to high, both included (None: no end); raw numbers beyond an end stand for the end.
 
     Ends are whole numbers, fractions or `exact(1, 3)`.
+
+    >>> Scalar(0, 1).build({"": np.array([[7.0]])}, {}, {}).item()
+    1.0
+    >>> Scalar(0, 1).contains(np.array([[0.5]]), {})
+    True
     """
 
     low: End = None
@@ -82,7 +87,12 @@ class Scalar(Domain):
 
 @dataclass(frozen=True)
 class Ordered(Domain):
-    """Numbers in order, x_1 <= x_2 <= ..., from low to high (None: no end): a tuple of `count` scalars (..., 1, 1)."""
+    """Numbers in order, x_1 <= x_2 <= ..., from low to high (None: no end): a tuple of `count` scalars (..., 1, 1).
+
+    >>> low, high = np.array([[0.25]]), np.array([[0.75]])
+    >>> Ordered(2, 0, 1).contains((low, high), {}), Ordered(2, 0, 1).contains((high, low), {})
+    (True, False)
+    """
 
     count: Size = 2
     low: End = None
@@ -127,7 +137,11 @@ class Ordered(Domain):
 
 @dataclass(frozen=True)
 class Whole(Domain):
-    """Whole numbers (..., rows, columns) from low to high, both included, as entries of the number system."""
+    """Whole numbers (..., rows, columns) from low to high, both included, as entries of the number system.
+
+    >>> Whole(1, 6).contains(np.array([[6.0]]), {}), Whole(1, 6).contains(np.array([[7.0]]), {})
+    (True, False)
+    """
 
     low: int
     high: int
@@ -168,7 +182,11 @@ def _are_whole(x: Array) -> bool:
 
 
 def Integers(rows: Size = 1, columns: Size = 1) -> Whole:  # noqa: N802 - reads as a domain
-    """All whole numbers (..., rows, columns) of at most 2^53 in size, beyond which floats leave some out."""
+    """All whole numbers (..., rows, columns) of at most 2^53 in size, beyond which floats leave some out.
+
+    >>> Integers(1, 2).contains(np.array([[3.0, -2.0]]), {}), Integers().contains(np.array([[0.5]]), {})
+    (True, False)
+    """
     return Whole(-LARGEST_WHOLE, LARGEST_WHOLE, rows, columns)
 
 
@@ -177,6 +195,9 @@ class Subset(Domain):
     """Subsets of n things as rows (..., 1, n) of zeros and ones; those of `count` things, where that is given.
 
     Empty for a count above n. The things chosen are those with the largest raw numbers, or whose raw number is 1.
+
+    >>> Subset(3, 2).contains(np.array([[1.0, 0.0, 1.0]]), {}), Subset(3, 2).contains(np.array([[1.0, 1.0, 1.0]]), {})
+    (True, False)
     """
 
     size: Size
@@ -214,7 +235,11 @@ class Subset(Domain):
 
 @dataclass(frozen=True)
 class Count(Domain):
-    """The number that a size stands for, as a Python int (the same for a whole batch): how many layers, say."""
+    """The number that a size stands for, as a Python int (the same for a whole batch): how many layers, say.
+
+    >>> Count("L").build({}, {}, {"L": 3})
+    3
+    """
 
     size: Size = field(metadata=COUNT)
 

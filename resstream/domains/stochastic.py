@@ -22,6 +22,11 @@ class RowStochastic(Domain):
     """Matrices (..., rows, columns) with entries at least 0 and rows that sum to 1: raw weights over their row sums.
 
     A raw row of zeros means a uniform row.
+
+    >>> RowStochastic(2).build({"": np.array([[1.0, 3.0], [0.0, 0.0]])}, {}, {}).tolist()
+    [[0.25, 0.75], [0.5, 0.5]]
+    >>> RowStochastic(1, 2).contains(np.array([[0.1, 0.9]]), {})  # these floats are not 1/10 and 9/10
+    False
     """
 
     rows: Size
@@ -64,13 +69,21 @@ def _are_distributions(x: Array) -> bool:
 
 
 def Simplex(size: Size) -> RowStochastic:  # noqa: N802 - reads as a domain
-    """Probability vectors (..., 1, n): entries at least 0 that sum to 1."""
+    """Probability vectors (..., 1, n): entries at least 0 that sum to 1.
+
+    >>> Simplex(2).contains(np.array([[0.25, 0.75]]), {}), Simplex(2).contains(np.array([[0.5, 0.75]]), {})
+    (True, False)
+    """
     return RowStochastic(1, size)
 
 
 @dataclass(frozen=True)
 class PositiveRows(RowStochastic):
-    """Row-stochastic matrices (..., rows, columns) without zeros; a raw weight of zero stands for 1."""
+    """Row-stochastic matrices (..., rows, columns) without zeros; a raw weight of zero stands for 1.
+
+    >>> PositiveRows(1, 2).build({"": np.array([[0.0, 3.0]])}, {}, {}).tolist()
+    [[0.25, 0.75]]
+    """
 
     def build(self, raw: Parts, options: Options, sizes: Sizes) -> Any:
         weights = where(raw[""] == 0, 1, absolute(raw[""]))
@@ -89,7 +102,11 @@ class PositiveRows(RowStochastic):
 
 @dataclass(frozen=True)
 class EqualRows(Domain):
-    """Row-stochastic matrices (..., rows, columns) of rank one: all rows are the same."""
+    """Row-stochastic matrices (..., rows, columns) of rank one: all rows are the same.
+
+    >>> EqualRows(2, 2).contains(np.array([[0.25, 0.75], [0.25, 0.75]]), {}), EqualRows(2, 2).contains(np.eye(2), {})
+    (True, False)
+    """
 
     rows: Size
     columns: Size
@@ -118,7 +135,11 @@ class EqualRows(Domain):
 
 @dataclass(frozen=True)
 class Causal(RowStochastic):
-    """Row-stochastic, lower triangular matrices (..., n, n): position i attends to positions up to i."""
+    """Row-stochastic, lower triangular matrices (..., n, n): position i attends to positions up to i.
+
+    >>> Causal(2).build({"": np.array([[1.0, 5.0], [1.0, 3.0]])}, {}, {}).tolist()
+    [[1.0, 0.0], [0.25, 0.75]]
+    """
 
     columns: None = field(default=None, init=False)
 
@@ -131,7 +152,11 @@ class Causal(RowStochastic):
 
 @dataclass(frozen=True)
 class Banded(RowStochastic):
-    """Row-stochastic matrices (..., n, n) within a band: zero where |i - j| is beyond `reach`."""
+    """Row-stochastic matrices (..., n, n) within a band: zero where |i - j| is beyond `reach`.
+
+    >>> Banded(3, 1).build({"": np.ones((3, 3))}, {}, {}).tolist()
+    [[0.5, 0.5, 0.0], [0.3333333333333333, 0.3333333333333333, 0.3333333333333333], [0.0, 0.5, 0.5]]
+    """
 
     columns: None = field(default=None, init=False)
     reach: Size = field(default=1, metadata={"least": 0})
@@ -145,7 +170,11 @@ class Banded(RowStochastic):
 
 @dataclass(frozen=True)
 class SlidingWindow(RowStochastic):
-    """Causal matrices (..., n, n) of a sliding window: position i attends to itself and to `window` - 1 before it."""
+    """Causal matrices (..., n, n) of a sliding window: position i attends to itself and to `window` - 1 before it.
+
+    >>> SlidingWindow(3, 2).build({"": np.ones((3, 3))}, {}, {}).tolist()
+    [[1.0, 0.0, 0.0], [0.5, 0.5, 0.0], [0.0, 0.5, 0.5]]
+    """
 
     columns: None = field(default=None, init=False)
     window: Size = 2
@@ -159,7 +188,11 @@ class SlidingWindow(RowStochastic):
 
 @dataclass(frozen=True)
 class BlockStochastic(RowStochastic):
-    """Row-stochastic, block-diagonal matrices (..., n, n): each position attends within its block (of packed texts)."""
+    """Row-stochastic, block-diagonal matrices (..., n, n): each position attends within its block (of packed texts).
+
+    >>> BlockStochastic(3, 2).build({"": np.ones((3, 3))}, {}, {}).tolist()
+    [[0.5, 0.5, 0.0], [0.5, 0.5, 0.0], [0.0, 0.0, 1.0]]
+    """
 
     columns: None = field(default=None, init=False)
     block: Size = 2
@@ -176,7 +209,11 @@ class BlockStochastic(RowStochastic):
 
 @dataclass(frozen=True)
 class Mask(Domain):
-    """Masks of attention, booleans (..., n, m), no row of which allows nothing; a raw row of zeros allows all."""
+    """Masks of attention, booleans (..., n, m), no row of which allows nothing; a raw row of zeros allows all.
+
+    >>> Mask(2).build({"": np.array([[0.0, 0.0], [1.0, 0.0]])}, {}, {}).tolist()
+    [[True, True], [True, False]]
+    """
 
     rows: Size
     columns: Size | None = None
@@ -230,7 +267,11 @@ class _OneMask(Domain):
 
 @dataclass(frozen=True)
 class CausalMask(_OneMask):
-    """The causal mask, booleans (n, n): True where j <= i."""
+    """The causal mask, booleans (n, n): True where j <= i.
+
+    >>> CausalMask(3).build({}, {}, {}).astype(int).tolist()
+    [[1, 0, 0], [1, 1, 0], [1, 1, 1]]
+    """
 
     def mask(self, sizes: Sizes) -> Array:
         return causal_mask(size_of(self.size, sizes))
@@ -238,7 +279,11 @@ class CausalMask(_OneMask):
 
 @dataclass(frozen=True)
 class BandedMask(_OneMask):
-    """The mask of a band, booleans (n, n): True where |i - j| <= reach."""
+    """The mask of a band, booleans (n, n): True where |i - j| <= reach.
+
+    >>> BandedMask(3, 1).build({}, {}, {}).astype(int).tolist()
+    [[1, 1, 0], [1, 1, 1], [0, 1, 1]]
+    """
 
     reach: Size = field(default=1, metadata={"least": 0})
 
@@ -248,7 +293,11 @@ class BandedMask(_OneMask):
 
 @dataclass(frozen=True)
 class SlidingWindowMask(_OneMask):
-    """The mask of a causal sliding window, booleans (n, n): True where 0 <= i - j < window."""
+    """The mask of a causal sliding window, booleans (n, n): True where 0 <= i - j < window.
+
+    >>> SlidingWindowMask(3, 2).build({}, {}, {}).astype(int).tolist()
+    [[1, 0, 0], [1, 1, 0], [0, 1, 1]]
+    """
 
     window: Size = 2
 
@@ -258,7 +307,11 @@ class SlidingWindowMask(_OneMask):
 
 @dataclass(frozen=True)
 class BlockMask(_OneMask):
-    """The mask of blocks, booleans (n, n): True where i and j lie in the same block of the given size."""
+    """The mask of blocks, booleans (n, n): True where i and j lie in the same block of the given size.
+
+    >>> BlockMask(3, 2).build({}, {}, {}).astype(int).tolist()
+    [[1, 1, 0], [1, 1, 0], [0, 0, 1]]
+    """
 
     block: Size = 2
 
@@ -271,7 +324,11 @@ class BlockMask(_OneMask):
 
 @dataclass(frozen=True)
 class Permutation(Domain):
-    """Permutation matrices (..., n, n): row i has its 1 where the i-th smallest raw number stands."""
+    """Permutation matrices (..., n, n): row i has its 1 where the i-th smallest raw number stands.
+
+    >>> Permutation(3).build({"": np.array([[0.5, 0.1, 0.9]])}, {}, {}).tolist()
+    [[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]
+    """
 
     size: Size
 
@@ -305,6 +362,10 @@ class DoublyStochastic(Domain):
     """Matrices (..., n, n) with entries at least 0 and rows and columns that sum to 1.
 
     A mixture of (n - 1)^2 + 1 permutations, which are enough to reach all (Birkhoff, Caratheodory).
+
+    >>> A = np.array([[0.25, 0.75], [0.75, 0.25]])
+    >>> DoublyStochastic(2).contains(A, {}), DoublyStochastic(2).contains(np.array([[0.5, 0.5], [1.0, 0.0]]), {})
+    (True, False)
     """
 
     size: Size
@@ -350,7 +411,11 @@ def _is_doubly_stochastic(x: Array) -> bool:
 
 @dataclass(frozen=True)
 class SymmetricDoublyStochastic(DoublyStochastic):
-    """Doubly stochastic matrices (..., n, n) that are symmetric: the mean of one and its transpose."""
+    """Doubly stochastic matrices (..., n, n) that are symmetric: the mean of one and its transpose.
+
+    >>> SymmetricDoublyStochastic(2).contains(np.array([[0.25, 0.75], [0.75, 0.25]]), {})
+    True
+    """
 
     def build(self, raw: Parts, options: Options, sizes: Sizes) -> Any:
         matrix = super().build(raw, options, sizes)

@@ -25,6 +25,10 @@ class SymmetricWithSpectrum(Domain):
     The sum of each eigenvalue times the projection on one direction of an orthogonal basis. The basis is that of the
     rows of a unit upper triangular matrix with its columns permuted, made orthogonal in turn: every rational member,
     and none but members.
+
+    >>> X = np.array([[2.0, 1.0], [1.0, 2.0]])
+    >>> SymmetricWithSpectrum((1, 3)).contains(X, {}), SymmetricWithSpectrum((2, 2)).contains(X, {})
+    (True, False)
     """
 
     spectrum: tuple[Any, ...]
@@ -76,7 +80,11 @@ class SymmetricWithSpectrum(Domain):
 
 @dataclass(frozen=True)
 class LowRank(Domain):
-    """Matrices (..., rows, columns) of rank at most `rank`: products of two factors of that many columns and rows."""
+    """Matrices (..., rows, columns) of rank at most `rank`: products of two factors of that many columns and rows.
+
+    >>> LowRank(2, 2, 1).contains(np.array([[1.0, 2.0], [2.0, 4.0]]), {}), LowRank(2, 2, 1).contains(np.eye(2), {})
+    (True, False)
+    """
 
     rows: Size
     columns: Size
@@ -101,13 +109,21 @@ class LowRank(Domain):
 
 
 def RankOne(rows: Size, columns: Size) -> LowRank:  # noqa: N802 - reads as a domain
-    """Matrices (..., rows, columns) that are a column times a row (zero too)."""
+    """Matrices (..., rows, columns) that are a column times a row (zero too).
+
+    >>> RankOne(2, 2).contains(np.array([[1.0, 2.0], [2.0, 4.0]]), {}), RankOne(2, 2).contains(np.eye(2), {})
+    (True, False)
+    """
     return LowRank(rows, columns, 1)
 
 
 @dataclass(frozen=True)
 class BlockDiagonal(Domain):
-    """Matrices (..., d, d) with blocks of a given size on the diagonal, zeros elsewhere; the last may be smaller."""
+    """Matrices (..., d, d) with blocks of a given size on the diagonal, zeros elsewhere; the last may be smaller.
+
+    >>> BlockDiagonal(3, 2).build({"": np.ones((3, 3))}, {}, {}).tolist()
+    [[1.0, 1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
+    """
 
     size: Size
     block: Size
@@ -135,6 +151,9 @@ class Alibi(Domain):
     """Linear biases of attention scores (..., n, n): -m |i - j| with a slope m > 0; a raw zero stands for m = 1.
 
     Source: Press, Smith and Lewis, "Train Short, Test Long", who add them to the scores of causal attention.
+
+    >>> Alibi(3).build({"slope": np.array([[0.5]])}, {}, {}).tolist()
+    [[-0.0, -0.5, -1.0], [-0.5, -0.0, -0.5], [-1.0, -0.5, -0.0]]
     """
 
     size: Size
@@ -171,6 +190,10 @@ class NearbyPair(Domain):
     """Pairs (x, y) of matrices (..., rows, columns) as a tuple: y = x + delta, no entry of delta beyond `within`.
 
     Without `within` any two matrices, near each other as often as not: for claims of Lipschitz kind.
+
+    >>> x = np.array([[1.0, 2.0]])
+    >>> NearbyPair(1, 2, within=1).contains((x, x + 1), {}), NearbyPair(1, 2, within=1).contains((x, x + 2), {})
+    (True, False)
     """
 
     rows: Size

@@ -188,6 +188,13 @@ class Counterexample(Exhibit):
 
     worst is the certificate of the largest relative violation that was seen (as a share of |lhs| + |rhs|): a shrunk
     instance alone understates how false a claim is.
+
+    >>> import resstream as rs
+    >>> found = rs.falsify(rs.lookup("contraction.diameter_squared")).counterexample
+    >>> found.judgement.lhs, found.judgement.kind, found.judgement.rhs
+    (1/2, '<=', 1/4)
+    >>> sorted(found.values())
+    ['A', 'X', 'norm']
     """
 
     certificate: Certificate | None = None
@@ -350,6 +357,11 @@ def instance(claim: Claim, sizes: Mapping[str, Any], options: Mapping[str, Any],
     """An exact raw instance of a claim from plain data: nested lists of whole numbers or of text such as "-1/3".
 
     Sizes, options, names and shapes must be those of the claim; else ClaimError says which is not.
+
+    >>> import resstream as rs
+    >>> small = rs.claim("mine.small", over={"x": rs.domains.Vector("d")})(lambda x: rs.at_most(x, 1))
+    >>> instance(small, sizes={"d": 2}, options={}, arrays={"x": [["1/3", 2]]}).arrays["x"].tolist()
+    [[1/3, 2]]
     """
     return raw_from_json(claim, {"sizes": sizes, "options": options, "arrays": arrays})
 

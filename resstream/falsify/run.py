@@ -56,6 +56,12 @@ def falsify(
     seconds: a limit in time, kept even if the claim hangs. memory: a directory in which counterexamples are kept; those
     of earlier runs are tried first. save: a directory that the counterexample is written to as soon as it is judged.
     Whatever ended the run early is in the verdict's `notes`. Raises ClaimError for a badly stated claim.
+
+    >>> from resstream.claims import lookup
+    >>> falsify(lookup("contraction.diameter"), budget=2000).status
+    'survived'
+    >>> falsify(lookup("contraction.diameter_squared"), budget=2000).counterexample.judgement.lhs
+    1/2
     """
     start = time.monotonic()
     budget = claim.budget or BUDGET if budget is None else budget

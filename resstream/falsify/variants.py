@@ -143,6 +143,10 @@ def vary(
     "implies(at_most(rhs, 1), at_most(lhs, 1))". assuming: relations of the variables. without: names of hypotheses to
     drop. over: domains as "Causal(n)". sizes: inclusive ranges as "2:6" or "3". where: a relation between sizes,
     "n >= d + 1". Raises ExpressionError (with the place) or ClaimError.
+
+    >>> half = vary(claims.lookup("contraction.diameter"), rhs="rhs / 2", sizes={"n": "2"})
+    >>> half.id, half.size_ranges()["n"]
+    ('contraction.diameter+modified', range(2, 3))
     """
     changes = Changes(lhs, rhs, conclusion, tuple(assuming), tuple(without), dict(over or {}), dict(sizes or {}), where)
     if not changes:
@@ -348,6 +352,14 @@ def load_claims(path: str | Path) -> dict[str, Claim]:
 
     It may import its siblings. Raises ClaimError where there is no such file, it cannot be imported, states no claim,
     or states two of one id.
+
+    >>> import tempfile
+    >>> text = "from resstream.claims import lookup; mine = lookup('contraction.diameter').replace(id='mine.one')"
+    >>> with tempfile.TemporaryDirectory() as directory:
+    ...     file = Path(directory) / "claims_mine.py"
+    ...     _ = file.write_text(text)
+    ...     print(list(load_claims(file)))
+    ['mine.one']
     """
     path = Path(path)
     if not path.is_file():

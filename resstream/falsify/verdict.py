@@ -152,6 +152,11 @@ class Verdict:
     status: "refuted" (by a certified counterexample), "survived", "undecided" (some instance could not be judged),
     "undefined" (a side has no value at some instance that meets the hypotheses), "gave up" (too few instances met the
     hypotheses), "vacuous" (it is proved that none does) or "error" (evaluating the claim raised).
+
+    >>> import resstream as rs
+    >>> verdict = rs.falsify(rs.lookup("contraction.diameter_squared"))
+    >>> isinstance(verdict, Verdict), verdict.status, verdict.tally.engine
+    (True, 'refuted', 'corners')
     """
 
     claim: Claim

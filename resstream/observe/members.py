@@ -31,6 +31,10 @@ def given(
 
     Patterns are divided by their row sums exactly; everything else is the exact number that the model computed. Raises
     ResstreamError for unknown names, for what the source does not know, and for prompts of several lengths.
+
+    >>> heads = given("shipped:two_layers", "A", "X", layers=[1])
+    >>> len(heads.tables)
+    6
     """
     if not names or not set(names) <= set(OBJECTS):
         raise ResstreamError(f"names: expected some of {', '.join(OBJECTS)}, got {list(names)}")

@@ -56,7 +56,12 @@ class DepthRow:
 
 @dataclass(frozen=True)
 class Observation:
-    """All that was found of one model."""
+    """All that was found of one model.
+
+    >>> found = observe("shipped:two_layers", claims=["contraction.diameter"], layers=[0], sample=2)
+    >>> isinstance(found, Observation), found.name
+    (True, 'two_layers')
+    """
 
     name: str
     source: str
@@ -149,6 +154,10 @@ def observe(
     judge the tightest so many places of each claim in exact arithmetic; a place that floats find violated is judged in
     any case. around: look at perturbations of every object too, by up to so much an entry. Raises ResstreamError for
     bad arguments.
+
+    >>> found = observe("shipped:two_layers", claims=["contraction.diameter"], layers=[0], sample=2)
+    >>> found.layers, found.heads, found.causal
+    (2, 2, True)
     """
     start = time.monotonic()
     told: Progress = progress or (lambda _what, _share: None)

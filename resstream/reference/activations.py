@@ -48,6 +48,9 @@ def gelu_tanh(x: Array) -> Array:
     """GELU as it is approximated, x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))), entry by entry: (..., n, d), kept.
 
     Source: Hendrycks and Gimpel (2016), section 2.
+
+    >>> gelu_tanh(np.array([[0.0, 1.0]])).round(4).tolist()
+    [[0.0, 0.8412]]
     """
     x = require_matrix("x", x)
     rate = sqrt(_TWO_OVER_PI * ones((1,) * x.ndim, like=x))

@@ -65,32 +65,52 @@ def _broadcast_mask(mask: Array, scores: Array) -> Array:
 
 
 def causal_mask(n: int) -> Array:
-    """Booleans (n, n), True where query i may look at key j: on and below the diagonal."""
+    """Booleans (n, n), True where query i may look at key j: on and below the diagonal.
+
+    >>> causal_mask(3).astype(int).tolist()
+    [[1, 0, 0], [1, 1, 0], [1, 1, 1]]
+    """
     return np.tri(require_whole("n", n, 1, LONGEST), dtype=bool)
 
 
 def banded_mask(n: int, reach: int) -> Array:
-    """Booleans (n, n), True where |i - j| <= reach."""
+    """Booleans (n, n), True where |i - j| <= reach.
+
+    >>> banded_mask(3, 1).astype(int).tolist()
+    [[1, 1, 0], [1, 1, 1], [0, 1, 1]]
+    """
     places = np.arange(require_whole("n", n, 1, LONGEST))
     return np.abs(places[:, None] - places) <= require_whole("reach", reach, 0, LONGEST)
 
 
 def sliding_window_mask(n: int, window: int) -> Array:
-    """Booleans (n, n), True where 0 <= i - j < window: query i may look at itself and at window - 1 keys before it."""
+    """Booleans (n, n), True where 0 <= i - j < window: query i may look at itself and at window - 1 keys before it.
+
+    >>> sliding_window_mask(3, 2).astype(int).tolist()
+    [[1, 0, 0], [1, 1, 0], [0, 1, 1]]
+    """
     places = np.arange(require_whole("n", n, 1, LONGEST))
     behind = places[:, None] - places
     return (behind >= 0) & (behind < require_whole("window", window, 1, LONGEST))
 
 
 def block_mask(n: int, block: int) -> Array:
-    """Booleans (n, n), True where i and j lie in the same block of the given size (the last one may be smaller)."""
+    """Booleans (n, n), True where i and j lie in the same block of the given size (the last one may be smaller).
+
+    >>> block_mask(3, 2).astype(int).tolist()
+    [[1, 1, 0], [1, 1, 0], [0, 0, 1]]
+    """
     blocks = np.arange(require_whole("n", n, 1, LONGEST)) // require_whole("block", block, 1, LONGEST)
     return blocks[:, None] == blocks
 
 
 @in_range
 def attention_scores(Q: Array, K: Array) -> Array:
-    """Scaled dot products: queries (..., n, h) and keys (..., m, h) -> (..., n, m)."""
+    """Scaled dot products: queries (..., n, h) and keys (..., m, h) -> (..., n, m).
+
+    >>> attention_scores(np.array([[4.0, 0.0, 0.0, 0.0]]), np.eye(4)).tolist()
+    [[2.0, 0.0, 0.0, 0.0]]
+    """
     Q = require_matrix("Q", Q)
     K = require_width("K", K, Q.shape[-1], of="Q has")
     require_batch(Q=Q, K=K)
@@ -99,7 +119,13 @@ def attention_scores(Q: Array, K: Array) -> Array:
 
 @in_range
 def attention_weights(Q: Array, K: Array, mask: Array | None = None) -> Array:
-    """Who looks at whom: queries (..., n, h) and keys (..., m, h) -> row-stochastic (..., n, m)."""
+    """Who looks at whom: queries (..., n, h) and keys (..., m, h) -> row-stochastic (..., n, m).
+
+    >>> attention_weights(np.zeros((1, 2)), np.eye(2)).tolist()
+    [[0.5, 0.5]]
+    >>> attention_weights(np.zeros((2, 2)), np.eye(2), causal_mask(2)).tolist()
+    [[1.0, 0.0], [0.5, 0.5]]
+    """
     return softmax(attention_scores(Q, K), mask)
 
 
@@ -108,6 +134,9 @@ def attention(Q: Array, K: Array, V: Array, mask: Array | None = None) -> Array:
     """Scaled dot-product attention, weights times values (..., m, v): -> (..., n, v).
 
     Source: Proposition 1 (i) of "The Transformer Block and the Residual Stream", which calls it Attn.
+
+    >>> attention(np.zeros((1, 2)), np.eye(2), np.array([[1.0], [3.0]])).tolist()
+    [[2.0]]
     """
     weights = attention_weights(Q, K, mask)
     V = require_rows("V", V, weights.shape[-1], of="K has")
@@ -120,6 +149,10 @@ class Head:
     """One attention head: W_Q, W_K (..., d, h), W_V (..., d, v), W_O (..., v, d), biases b_Q, b_K (..., 1, h) or None.
 
     Source: Definition 1 of "The Transformer Block and the Residual Stream".
+
+    >>> head = Head(W_Q=np.zeros((3, 2)), W_K=np.zeros((3, 2)), W_V=np.ones((3, 1)), W_O=np.ones((1, 3)))
+    >>> head_output(np.array([[1.0, 1.0, 1.0], [3.0, 3.0, 3.0]]), head).tolist()
+    [[6.0, 6.0, 6.0], [6.0, 6.0, 6.0]]
     """
 
     W_Q: Array
@@ -145,7 +178,12 @@ class Head:
 
 @in_range
 def head_scores(X: Array, head: Head) -> Array:
-    """Scores of a head on a stream: (..., n, d) -> (..., n, n)."""
+    """Scores of a head on a stream: (..., n, d) -> (..., n, n).
+
+    >>> head = Head(np.eye(2)[:, :1], np.eye(2)[:, :1], np.zeros((2, 1)), np.zeros((1, 2)))
+    >>> head_scores(np.array([[1.0, 7.0], [3.0, 8.0]]), head).tolist()
+    [[1.0, 3.0], [3.0, 9.0]]
+    """
     require_instance("head", head, Head)
     X = _stream(X, head)
     return attention_scores(_read(X, head.W_Q, head.b_Q), _read(X, head.W_K, head.b_K))
@@ -164,20 +202,35 @@ def _read(X: Array, W: Array, bias: Array | None) -> Array:
 
 @in_range
 def head_weights(X: Array, head: Head, mask: Array | None = None) -> Array:
-    """Attention matrix of a head on a stream: (..., n, d) -> row-stochastic (..., n, n)."""
+    """Attention matrix of a head on a stream: (..., n, d) -> row-stochastic (..., n, n).
+
+    >>> head = Head(np.zeros((2, 1)), np.zeros((2, 1)), np.ones((2, 1)), np.ones((1, 2)))
+    >>> head_weights(np.array([[1.0, 7.0], [3.0, 8.0]]), head, causal_mask(2)).tolist()
+    [[1.0, 0.0], [0.5, 0.5]]
+    """
     return softmax(head_scores(X, head), mask)
 
 
 @in_range
 def head_output(X: Array, head: Head, mask: Array | None = None) -> Array:
-    """What a head writes: (..., n, d) -> (..., n, d). Source: Definition 1, head_h(X)."""
+    """What a head writes: (..., n, d) -> (..., n, d). Source: Definition 1, head_h(X).
+
+    >>> head = Head(np.zeros((2, 1)), np.zeros((2, 1)), np.ones((2, 1)), np.ones((1, 2)))
+    >>> head_output(np.array([[1.0, 1.0], [3.0, 3.0]]), head, causal_mask(2)).tolist()
+    [[2.0, 2.0], [4.0, 4.0]]
+    """
     require_instance("head", head, Head)
     return head_weights(X, head, mask) @ _stream(X, head) @ head.W_V @ head.W_O
 
 
 @in_range
 def multi_head_attention(X: Array, heads: Sequence[Head], mask: Array | None = None) -> Array:
-    """Sum of what the heads write: (..., n, d) -> (..., n, d). Source: Definition 1, MHA(X)."""
+    """Sum of what the heads write: (..., n, d) -> (..., n, d). Source: Definition 1, MHA(X).
+
+    >>> heads = [Head(np.zeros((2, 1)), np.zeros((2, 1)), np.ones((2, 1)), np.ones((1, 2))) for _ in range(2)]
+    >>> multi_head_attention(np.array([[1.0, 1.0], [3.0, 3.0]]), heads).tolist()
+    [[8.0, 8.0], [8.0, 8.0]]
+    """
     outputs = [head_output(X, head, mask) for head in _heads(heads)]
     return sum(outputs[1:], start=outputs[0])
 
@@ -187,6 +240,10 @@ def concatenated_attention(X: Array, heads: Sequence[Head], mask: Array | None =
     """The same as the heads' results side by side, times their output maps stacked: (..., n, d) -> (..., n, d).
 
     Source: Proposition 1 (i) and its proof.
+
+    >>> heads = [Head(np.zeros((2, 1)), np.zeros((2, 1)), np.ones((2, 1)), np.ones((1, 2))) for _ in range(2)]
+    >>> concatenated_attention(np.array([[1.0, 1.0], [3.0, 3.0]]), heads).tolist()
+    [[8.0, 8.0], [8.0, 8.0]]
     """
     heads = _heads(heads)
     for head in heads:

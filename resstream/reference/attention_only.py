@@ -48,7 +48,11 @@ Reads = Mapping[int, Sequence[Head]]
 
 @dataclass(frozen=True)
 class Trace:
-    """What one forward pass computed. Layers are list indices; heads are the axis before the two trailing ones."""
+    """What one forward pass computed. Layers are list indices; heads are the axis before the two trailing ones.
+
+    >>> Trace(unembedding=np.eye(2), states=[np.zeros((1, 2)), np.array([[1.0, 2.0]])]).logits
+    array([[1., 2.]])
+    """
 
     unembedding: Array
     states: list[Array]
@@ -72,7 +76,12 @@ class Trace:
 
 
 class ScoreTerms(NamedTuple):
-    """A later layer's scores (..., H, n, n) as a sum of four: who reads what earlier layers wrote."""
+    """A later layer's scores (..., H, n, n) as a sum of four: who reads what earlier layers wrote.
+
+    >>> terms = ScoreTerms(*np.ones((4, 1, 2, 2)))
+    >>> sum(terms).tolist()
+    [[[4.0, 4.0], [4.0, 4.0]]]
+    """
 
     none: Array
     queries: Array
@@ -87,6 +96,12 @@ class AttentionOnlyModel:
     Shapes: embedding (..., V, d), unembedding (..., d, V); W_Q, W_K, W_V (..., L, H, d, h), W_O (..., L, H, h, d);
     b_Q, b_K (..., L, H, 1, h). Leading axes are a batch of models. `base` is the rotary base, None for no positions.
     Disagreeing shapes raise ShapeError. Source: Definition 4 of "The Transformer Block and the Residual Stream".
+
+    >>> rng = np.random.default_rng(0)
+    >>> shapes = [(5, 4), (4, 5), (1, 2, 4, 2), (1, 2, 4, 2), (1, 2, 4, 2), (1, 2, 2, 4), (1, 2, 1, 2), (1, 2, 1, 2)]
+    >>> model = AttentionOnlyModel(*(rng.normal(size=shape) for shape in shapes))
+    >>> model.forward(np.array([0, 3, 1])).logits.shape
+    (3, 5)
     """
 
     embedding: Array

@@ -32,6 +32,9 @@ def ov_circuit(W_V: Array, W_O: Array) -> Array:
     """What a head writes of the row it attends to, x -> x @ W_V @ W_O: (..., d, h), (..., h, e) -> (..., d, e).
 
     Source: Definition 4 of "The Transformer Block and the Residual Stream".
+
+    >>> ov_circuit(np.array([[1.0], [2.0]]), np.array([[3.0, 4.0]])).tolist()
+    [[3.0, 4.0], [6.0, 8.0]]
     """
     W_V = require_matrix("W_V", W_V)
     W_O = require_rows("W_O", W_O, W_V.shape[-1], of="W_V has columns")
@@ -45,6 +48,9 @@ def qk_circuit(W_Q: Array, W_K: Array) -> Array:
 
     Rows belong to queries and columns to keys. Source: the QK circuit of "A Mathematical Framework for Transformer
     Circuits", in row vectors.
+
+    >>> qk_circuit(np.array([[1.0], [2.0]]), np.array([[3.0], [4.0]])).tolist()
+    [[3.0, 4.0], [6.0, 8.0]]
     """
     W_Q = require_matrix("W_Q", W_Q)
     W_K = require_width("W_K", W_K, W_Q.shape[-1], of="W_Q has")
@@ -79,7 +85,11 @@ def composition_score(first: Array, second: Array) -> Array:
 
 
 class Composition(NamedTuple):
-    """How strongly a later head's keys, queries and values read what an earlier head writes, each in [0, 1]."""
+    """How strongly a later head's keys, queries and values read what an earlier head writes, each in [0, 1].
+
+    >>> Composition(*np.array([[[[0.5]]], [[[0.25]]], [[[1.0]]]])).queries.item()
+    0.25
+    """
 
     keys: Array
     queries: Array
@@ -92,6 +102,10 @@ def weight_composition(writer: Array, W_Q: Array, W_K: Array, W_OV: Array) -> Co
 
     Shapes: writer (..., d, d), W_Q and W_K (..., d, h), W_OV (..., d, d), scores (..., 1, 1).
     Source: Definition 4 of "The Transformer Block and the Residual Stream".
+
+    >>> found = weight_composition(np.eye(2), np.eye(2), np.eye(2), np.eye(2))
+    >>> round(found.keys.item(), 3), round(found.values.item(), 3)
+    (0.707, 0.707)
     """
     return _composition(writer, W_Q=W_Q, W_K=W_K, W_OV=W_OV)
 
@@ -103,6 +117,10 @@ def circuit_composition(writer: Array, W_Q: Array, W_K: Array, W_OV: Array) -> C
     Shapes as for `weight_composition`, whose scores are others: here the query side weighs the keys' directions.
     Source: "A Mathematical Framework for Transformer Circuits", in row vectors: keys read with W_QK.mT, queries
     with W_QK.
+
+    >>> found = circuit_composition(np.eye(2), np.eye(2), np.eye(2), np.eye(2))
+    >>> round(found.keys.item(), 3), round(found.values.item(), 3)
+    (0.707, 0.707)
     """
     form = qk_circuit(W_Q, W_K)
     return _composition(writer, W_Q=form, W_K=form.mT, W_OV=W_OV)
@@ -122,7 +140,11 @@ def _composition(writer: Array, W_Q: Array, W_K: Array, W_OV: Array) -> Composit
 
 @in_range
 def full_ov_circuit(embedding: Array, W_V: Array, W_O: Array, unembedding: Array) -> Array:
-    """What attending to each token (a row) adds to each logit: (..., V, d), ..., (..., d, V) -> (..., V, V)."""
+    """What attending to each token (a row) adds to each logit: (..., V, d), ..., (..., d, V) -> (..., V, V).
+
+    >>> full_ov_circuit(np.eye(2), np.eye(2), 3 * np.eye(2), np.eye(2)).tolist()
+    [[3.0, 0.0], [0.0, 3.0]]
+    """
     embedding, W_V, W_O, unembedding = _token_maps(embedding, W_V, W_O, unembedding)
     return embedding @ ov_circuit(W_V, W_O) @ unembedding
 
@@ -139,7 +161,11 @@ def _token_maps(embedding: Array, W_V: Array, W_O: Array, unembedding: Array) ->
 
 @in_range
 def full_qk_circuit(embedding: Array, W_Q: Array, W_K: Array) -> Array:
-    """The content score of each query token (a row) and key token, before scaling: (..., V, d), ... -> (..., V, V)."""
+    """The content score of each query token (a row) and key token, before scaling: (..., V, d), ... -> (..., V, V).
+
+    >>> full_qk_circuit(np.eye(2), np.eye(2), np.array([[0.0, 1.0], [1.0, 0.0]])).tolist()
+    [[0.0, 1.0], [1.0, 0.0]]
+    """
     embedding = require_matrix("embedding", embedding)
     W_Q = require_rows("W_Q", W_Q, embedding.shape[-1], of="embedding has columns")
     W_K = require_rows("W_K", W_K, embedding.shape[-1], of="embedding has columns")
@@ -156,6 +182,10 @@ def copying_score(embedding: Array, W_V: Array, W_O: Array, unembedding: Array) 
     whose eigenvalues are the nonzero ones of the (V, V) circuit. Rationals only where all of them are rational, as
     NotExact says; a circuit whose eigenvalues are all zero has no score and raises DomainError.
     Source: the copying analysis of "A Mathematical Framework for Transformer Circuits".
+
+    >>> E = np.eye(3)
+    >>> copying_score(E, E, E, E).item(), copying_score(E, -E, E, E).item()
+    (1.0, -1.0)
     """
     embedding, W_V, W_O, unembedding = _token_maps(embedding, W_V, W_O, unembedding)
     if unembedding.shape[-1] != embedding.shape[-2]:
@@ -179,6 +209,9 @@ def logit_lens(x: Array, unembedding: Array, final_norm: Callable[[Array], Array
     reading. Exact for a model without a final norm, a heuristic otherwise.
     Source: "The Transformer Block and the Residual
     Stream", Induction heads.
+
+    >>> logit_lens(np.array([[1.0, 2.0]]), np.array([[1.0, 0.0, 1.0], [0.0, 1.0, 1.0]]))
+    array([[1., 2., 3.]])
     """
     x = require_matrix("x", x)
     unembedding = require_rows("unembedding", unembedding, x.shape[-1], of="x has columns")
@@ -190,7 +223,12 @@ def logit_lens(x: Array, unembedding: Array, final_norm: Callable[[Array], Array
 
 
 class Attribution(NamedTuple):
-    """Logits as a sum: one array (..., n, V) for each part, and what belongs to no part (bias terms), (..., 1, V)."""
+    """Logits as a sum: one array (..., n, V) for each part, and what belongs to no part (bias terms), (..., 1, V).
+
+    >>> parts = Attribution([np.array([[1.0, 2.0]]), np.array([[0.0, -1.0]])], np.array([[0.5, 0.5]]))
+    >>> sum(parts.parts) + parts.constant
+    array([[1.5, 1.5]])
+    """
 
     parts: list[Array]
     constant: Array
@@ -220,6 +258,11 @@ def direct_logit_attribution(
     the sum of all parts; bias @ unembedding + output_bias is the constant. Without a final norm a part's share is
     `part @ unembedding`. No parts raise ShapeError, a constant stream (sigma = 0) raises DomainError.
     Source: Theorem 3 and its caveat (each token's scale frozen) of "The Transformer Block and the Residual Stream".
+
+    >>> writes, ones = [np.array([[4.0, 0.0]]), np.array([[0.0, 2.0]])], np.ones((1, 2))
+    >>> found = direct_logit_attribution(writes, np.eye(2), ones, 0 * ones, 0 * ones)
+    >>> (sum(found.parts) + found.constant).tolist()
+    [[1.0, -1.0]]
     """
     parts = require_sequence("parts", parts, "writes", least=1)
     for index, part in enumerate(parts):

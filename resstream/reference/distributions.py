@@ -33,7 +33,11 @@ def logsumexp(scores: Array) -> Array:
 
 @in_range
 def log_softmax(scores: Array) -> Array:
-    """Logarithm of the softmax of every row: (..., n, m) -> (..., n, m), at most 0."""
+    """Logarithm of the softmax of every row: (..., n, m) -> (..., n, m), at most 0.
+
+    >>> log_softmax(np.array([[0.0, 0.0]])).round(4).tolist()
+    [[-0.6931, -0.6931]]
+    """
     scores = require_matrix("scores", scores)
     shifted = scores - peak(scores)
     return shifted - log(total(exp(shifted)))
@@ -44,6 +48,9 @@ def entropy(P: Array) -> Array:
     """Shannon entropy of every row in nats, with 0 log 0 = 0: (..., n, m) -> (..., n, 1), from 0 to log m.
 
     Rows that are no distributions raise DomainError.
+
+    >>> entropy(np.array([[0.5, 0.5], [0.25, 0.75]])).round(4).tolist()
+    [[0.6931], [0.5623]]
     """
     P = require_row_stochastic("P", P)
     return -total(_weighted_logarithm(P, P))
@@ -70,6 +77,9 @@ def total_variation(P: Array, Q: Array) -> Array:
     """Total variation distance of rows, half their l1 distance: (..., n, m) each -> (..., n, 1), in [0, 1].
 
     Rows that are no distributions raise DomainError.
+
+    >>> total_variation(np.array([[1.0, 0.0]]), np.array([[0.75, 0.25]])).item()
+    0.25
     """
     P, Q = _two_distributions(P, Q)
     return total(absolute(P - Q)) / 2
@@ -80,6 +90,9 @@ def hellinger(P: Array, Q: Array) -> Array:
     """Hellinger distance of rows, that of their roots over sqrt(2): (..., n, m) each -> (..., n, 1), in [0, 1].
 
     Rows that are no distributions raise DomainError.
+
+    >>> hellinger(np.array([[1.0, 0.0]]), np.array([[0.0, 1.0]])).item()
+    1.0
     """
     P, Q = _two_distributions(P, Q)
     return root_of_squares(lambda x: total(square(x)) / 2, sqrt(P) - sqrt(Q), axes=1)
@@ -106,6 +119,9 @@ def birkhoff_coefficient(A: Array) -> Array:
 
     It is tanh(D/4) with D the largest distance of two rows; one row gives exactly 0. Entries that are not positive
     raise DomainError. Source: Birkhoff, Extensions of Jentzsch's theorem (1957); Seneta, Non-negative Matrices, 3.4.
+
+    >>> birkhoff_coefficient(np.array([[0.8, 0.2], [0.2, 0.8]])).round(12).item()
+    0.6
     """
     A = _positive("A", A)
     if A.shape[-2] == 1:

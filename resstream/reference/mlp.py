@@ -22,6 +22,11 @@ class MLP:
     """Weights of a ReLU layer: W_1 (..., d, w), b_1 (..., 1, w), W_2 (..., w, e), b_2 (..., 1, e).
 
     Source: Definition 1 of "The Transformer Block and the Residual Stream".
+
+    >>> import numpy as np
+    >>> weights = MLP(np.eye(2), np.array([[0.0, 1.0]]), np.ones((2, 1)), np.zeros((1, 1)))
+    >>> mlp(np.array([[-1.0, 2.0]]), weights).tolist()
+    [[3.0]]
     """
 
     W_1: Array
@@ -40,7 +45,13 @@ class MLP:
 
 @in_range
 def mlp(x: Array, weights: MLP) -> Array:
-    """ReLU(x W_1 + b_1) W_2 + b_2 on every row: (..., n, d) -> (..., n, e). Source: Definition 1."""
+    """ReLU(x W_1 + b_1) W_2 + b_2 on every row: (..., n, d) -> (..., n, e). Source: Definition 1.
+
+    >>> import numpy as np
+    >>> weights = MLP(np.eye(2), np.array([[0.0, 1.0]]), np.ones((2, 1)), np.zeros((1, 1)))
+    >>> mlp(np.array([[-1.0, 2.0], [1.0, -2.0]]), weights).tolist()
+    [[3.0], [1.0]]
+    """
     x = _input(x, weights)
     return relu(x @ weights.W_1 + weights.b_1) @ weights.W_2 + weights.b_2
 
@@ -50,6 +61,11 @@ def mlp_key_values(x: Array, weights: MLP) -> Array:
     """The same as b_2 plus, for every neuron, a gate times its value: (..., n, d) -> (..., n, e).
 
     The gate is ReLU(<x, k> + b), the key k a column of W_1, the value a row of W_2. Source: Proposition 1 (ii).
+
+    >>> import numpy as np
+    >>> weights = MLP(np.eye(2), np.array([[0.0, 1.0]]), np.ones((2, 1)), np.zeros((1, 1)))
+    >>> mlp_key_values(np.array([[-1.0, 2.0], [1.0, -2.0]]), weights).tolist()
+    [[3.0], [1.0]]
     """
     x = _input(x, weights)
     output = 0 * x[..., :1] + weights.b_2

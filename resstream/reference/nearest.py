@@ -15,6 +15,11 @@ def distance_to_constant(X: Array, norm: Norm = L2) -> Array:
     Of all entries together: the sum of the absolute differences (L1), the root of the sum of their squares (L2, the
     Frobenius norm) or the largest (LINF); they are least at the medians, the means and the middles of the columns.
     Rational for L1 and LINF. DomainError for other norms, and for one in another basis.
+
+    >>> import numpy as np
+    >>> from resstream.reference import L1
+    >>> distance_to_constant(np.array([[0.0], [1.0], [5.0]]), L1).item()
+    5.0
     """
     X = require_matrix("X", X)
     if require_instance("norm", norm, Norm).basis is not None or norm.kind not in ("l1", "l2", "linf"):

@@ -29,7 +29,11 @@ Epsilon = int | float | Exact | Array
 
 @in_range
 def centre(x: Array) -> Array:
-    """Every row less its mean, which is x @ P with P = I - 11'/d: (..., n, d) -> (..., n, d)."""
+    """Every row less its mean, which is x @ P with P = I - 11'/d: (..., n, d) -> (..., n, d).
+
+    >>> centre(np.array([[1.0, 2.0, 6.0]])).tolist()
+    [[-2.0, -1.0, 3.0]]
+    """
     x = require_matrix("x", x)
     return x - mean(x)
 
@@ -53,6 +57,9 @@ def rms_norm(x: Array, gain: Array | None = None, bias: Array | None = None, eps
     """Rows over the root of their mean square plus epsilon, times gain, plus bias: (..., n, d) -> (..., n, d).
 
     A zero row raises DomainError unless epsilon is positive. Source: Definition 3.
+
+    >>> rms_norm(np.array([[1.0, 7.0]])).tolist()
+    [[0.2, 1.4]]
     """
     x = require_matrix("x", x)
     return _affine(x / rms_norm_scale(x, epsilon), gain, bias)
@@ -64,6 +71,9 @@ def layer_norm_jacobian(x: Array, gain: Array | None = None, epsilon: Epsilon = 
 
     (P - c'c / (d s^2)) / s with c the centred row and s the root of variance plus epsilon; each column times its gain.
     Source: Corollary 1, which is the case of gain 1 and epsilon 0.
+
+    >>> layer_norm_jacobian(np.array([[-1.0, 1.0]])).tolist()  # of two entries a sign is left, which has no slope
+    [[0.0, 0.0], [0.0, 0.0]]
     """
     x = _one_row(x)
     size = layer_norm_scale("x", x, epsilon)
@@ -73,7 +83,11 @@ def layer_norm_jacobian(x: Array, gain: Array | None = None, epsilon: Epsilon = 
 
 @in_range
 def rms_norm_jacobian(x: Array, gain: Array | None = None, epsilon: Epsilon = 0) -> Array:
-    """Jacobian of `rms_norm` at one row, (..., 1, d) -> (..., d, d), in the row convention: (I - x'x / (d s^2)) / s."""
+    """Jacobian of `rms_norm` at one row, (..., 1, d) -> (..., d, d), in the row convention: (I - x'x / (d s^2)) / s.
+
+    >>> rms_norm_jacobian(np.array([[1.0, -1.0]])).tolist()
+    [[0.5, 0.5], [0.5, 0.5]]
+    """
     x = _one_row(x)
     size = rms_norm_scale(x, epsilon)
     d, direction = x.shape[-1], x / size

@@ -57,6 +57,10 @@ class Norm:
 
     Shapes: basis (..., d, d) and inverse (..., d, d) with basis @ inverse = I, both None for no change of basis. The
     inverse may be given as a function that makes it: only operator norms ask for it.
+
+    >>> x, twice = np.array([[3.0, 4.0]]), Norm("l1", 2 * np.eye(2), np.eye(2) / 2)
+    >>> row_norms(x, Norm("l1")).item(), row_norms(x, twice).item()
+    (7.0, 14.0)
     """
 
     kind: str
@@ -144,7 +148,11 @@ def in_basis(X: Array, norm: Norm) -> Array:
 
 @in_range
 def row_norms(X: Array, norm: Norm = L2) -> Array:
-    """Norm of every row: (..., n, d) -> (..., n, 1)."""
+    """Norm of every row: (..., n, d) -> (..., n, 1).
+
+    >>> row_norms(np.array([[3.0, 4.0], [1.0, 0.0]])).tolist(), row_norms(np.array([[3.0, 4.0]]), L1).tolist()
+    ([[5.0], [1.0]], [[7.0]])
+    """
     X = in_basis(X, norm)
     if norm.kind == "l2":
         return root_of_squares(lambda x: total(square(x)), X, axes=1)
@@ -166,7 +174,11 @@ def _lengths(X: Array, p: Fraction) -> Array:
 
 @in_range
 def largest_row_norm(X: Array, norm: Norm = L2) -> Array:
-    """Largest norm of a row: (..., n, d) -> (..., 1, 1). The root is taken last, so it is exact more often."""
+    """Largest norm of a row: (..., n, d) -> (..., 1, 1). The root is taken last, so it is exact more often.
+
+    >>> largest_row_norm(np.array([[3.0, 4.0], [1.0, 0.0]])).item()
+    5.0
+    """
     X = in_basis(X, norm)
     if norm.kind != "l2":
         return amax(row_norms(X, Norm(norm.kind)), -2)
@@ -181,6 +193,10 @@ def operator_norm(W: Array, norm: Norm = L2, norm_out: Norm | None = None) -> Ar
     linf the largest dual norm of a column, in l2 the spectral norm; from linf, and to l1, the maximum over all rows of
     signs, of which there may be 12 (more raise ShapeError). Other pairs have no certified value and raise ClaimError.
     After changes of basis B and C the map reads y -> y @ (B^-1 W C); W is square where norm alone has a basis.
+
+    >>> W = np.array([[1.0, 2.0], [0.0, 4.0]])
+    >>> operator_norm(W, L1).item(), operator_norm(W, LINF).item()
+    (4.0, 6.0)
     """
     W = require_matrix("W", W)
     require_instance("norm", norm, Norm)
@@ -226,7 +242,11 @@ def _largest_over_signs(W: Array, norm: Norm) -> Array:
 
 @in_range
 def frobenius_norm(W: Array) -> Array:
-    """Root of the sum of squared entries: (..., d, e) -> (..., 1, 1)."""
+    """Root of the sum of squared entries: (..., d, e) -> (..., 1, 1).
+
+    >>> frobenius_norm(np.array([[1.0, 2.0], [2.0, 0.0]])).item()
+    3.0
+    """
     return root_of_squares(lambda x: total_entry(square(x)), require_matrix("W", W), axes=2)
 
 
@@ -237,6 +257,9 @@ def spectral_norm(W: Array) -> Array:
     Floats by their singular values; balls by an enclosure whose relative radius is about the working precision, also
     for multiple singular values; rationals where it is rational and the Gram matrix is diagonal, 2 x 2 or of rank one,
     elsewhere NotExact. Other exact entries, and those with a slope, raise NotExpressible unless W is a row or column.
+
+    >>> spectral_norm(np.array([[0.0, 3.0], [4.0, 0.0]])).round(9).item()
+    4.0
     """
     W = require_matrix("W", W)
     if W.dtype != object and W.dtype.kind != "c":

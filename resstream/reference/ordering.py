@@ -13,13 +13,21 @@ _TIED = "which of two equal entries is the largest"
 
 @in_range
 def ascending(x: Array) -> Array:
-    """The entries of every row in ascending order: (..., n, d) -> (..., n, d)."""
+    """The entries of every row in ascending order: (..., n, d) -> (..., n, d).
+
+    >>> ascending(np.array([[3.0, 5.0, 1.0]])).tolist()
+    [[1.0, 3.0, 5.0]]
+    """
     return -descending(-require_matrix("x", x))
 
 
 @in_range
 def top_k(x: Array, k: int) -> Array:
-    """The k largest entries of every row, in descending order: (..., n, d) -> (..., n, k), with k from 1 to d."""
+    """The k largest entries of every row, in descending order: (..., n, d) -> (..., n, k), with k from 1 to d.
+
+    >>> top_k(np.array([[3.0, 5.0, 1.0]]), 2).tolist()
+    [[5.0, 3.0]]
+    """
     x = require_matrix("x", x)
     if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or not 1 <= k <= x.shape[-1]:
         raise ShapeError(f"k: expected a whole number from 1 to {x.shape[-1]}, the columns of x, got {k!r:.40}")

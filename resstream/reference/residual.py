@@ -31,6 +31,11 @@ def residual_stack(functions: Sequence[Layer], x: Array) -> tuple[list[Array], l
     """States x_0 .. x_L and writes f_0(x_0) .. f_{L-1}(x_{L-1}) of x_{k+1} = x_k + f_k(x_k), all (..., n, d).
 
     Source: Theorem 2 (i) of "The Transformer Block and the Residual Stream".
+
+    >>> import numpy as np
+    >>> states, writes = residual_stack([lambda x: 2 * x, lambda x: 0 * x + 1], np.array([[5.0]]))
+    >>> [x.item() for x in states], [x.item() for x in writes]
+    ([5.0, 15.0, 16.0], [10.0, 1.0])
     """
     x = require_matrix("x", x)
     states, writes = [x], []
@@ -42,7 +47,12 @@ def residual_stack(functions: Sequence[Layer], x: Array) -> tuple[list[Array], l
 
 @in_range
 def plain_stack(functions: Sequence[Layer], x: Array) -> list[Array]:
-    """States x_0 .. x_L of x_{k+1} = f_k(x_k), all (..., n, d): the stack without the skip."""
+    """States x_0 .. x_L of x_{k+1} = f_k(x_k), all (..., n, d): the stack without the skip.
+
+    >>> import numpy as np
+    >>> [x.item() for x in plain_stack([lambda x: 2 * x, lambda x: x + 1], np.array([[5.0]]))]
+    [5.0, 10.0, 11.0]
+    """
     x = require_matrix("x", x)
     states = [x]
     for k, function in enumerate(_functions(functions)):
@@ -66,7 +76,12 @@ def _apply(k: int, function: Layer, x: Array) -> Array:
 
 @in_range
 def stack_jacobians(functions: Sequence[Layer], x: Array) -> list[Array]:
-    """Jacobians J_k (..., d, d) of f_k at the points that a residual stack visits from x (..., 1, d)."""
+    """Jacobians J_k (..., d, d) of f_k at the points that a residual stack visits from x (..., 1, d).
+
+    >>> import numpy as np
+    >>> [J.tolist() for J in stack_jacobians([lambda x: 2 * x, lambda x: x * x], np.array([[5.0]]))]
+    [[[2.0]], [[30.0]]]
+    """
     x = require_matrix("x", x)
     if x.shape[-2] != 1:
         raise ShapeError(f"x: expected one row (..., 1, d), got shape {x.shape}")
@@ -79,6 +94,10 @@ def identity_path_product(Js: Sequence[Array]) -> Array:
     """Jacobian of a residual stack, (I + J_0)(I + J_1)...: L Jacobians (..., d, d) -> (..., d, d).
 
     Source: Theorem 2 (i), left form.
+
+    >>> import numpy as np
+    >>> identity_path_product([np.array([[2.0]]), np.array([[3.0]])]).item()
+    12.0
     """
     Js, identity = _jacobians(Js)
     product = identity
@@ -92,6 +111,10 @@ def subset_sum(Js: Sequence[Array]) -> Array:
     """The same as a sum over the 2^L subsets of layers, each the product of its Jacobians in layer order.
 
     The empty subset is the identity. Source: Theorem 2 (i), right form.
+
+    >>> import numpy as np
+    >>> subset_sum([np.array([[2.0]]), np.array([[3.0]])]).item()  # 1 + 2 + 3 + 2 * 3
+    12.0
     """
     Js, identity = _jacobians(Js)
     result = 0 * identity
@@ -109,6 +132,10 @@ def backward_recursion(g: Array, Js: Sequence[Array], residual: bool = True) -> 
     """Gradients at x_0 .. x_L from g (..., 1, d) at x_L: g_k = g_{k+1} (I + J_k)', without I for a plain stack.
 
     Source: Theorem 2 (i), last sentence.
+
+    >>> import numpy as np
+    >>> [g.tolist() for g in backward_recursion(np.array([[1.0]]), [np.array([[2.0]]), np.array([[3.0]])])]
+    [[[12.0]], [[4.0]], [[1.0]]]
     """
     Js, identity = _jacobians(Js)
     require_flag("residual", residual)

@@ -48,14 +48,24 @@ def rotary(X: Array, positions: Positions, base: int = 10_000) -> Array:
 
 @in_range
 def rotary_inverse(X: Array, positions: Positions, base: int = 10_000) -> Array:
-    """Undo `rotary` by turning through the negative angles, which is its transpose: (..., n, d) -> (..., n, d)."""
+    """Undo `rotary` by turning through the negative angles, which is its transpose: (..., n, d) -> (..., n, d).
+
+    >>> X = np.array([[1.0, 2.0], [3.0, 4.0]])
+    >>> np.round(rotary_inverse(rotary(X, [0, 1]), [0, 1]), 12).tolist()
+    [[1.0, 2.0], [3.0, 4.0]]
+    """
     X = require_matrix("X", X)
     return rotation(positions, X.shape[-1], base, like=X).inverse().turn(X)
 
 
 @dataclass(frozen=True, eq=False)
 class Rotation:
-    """The cosines and sines of every position's angles, (..., n, d/2), kept where many arrays are turned alike."""
+    """The cosines and sines of every position's angles, (..., n, d/2), kept where many arrays are turned alike.
+
+    >>> turned = rotation([0], 2, like=np.zeros(1))
+    >>> turned.cosines.tolist(), turned.sines.tolist()
+    ([[1.0]], [[0.0]])
+    """
 
     cosines: Array
     sines: Array
@@ -85,7 +95,11 @@ class Rotation:
 
 @in_range
 def rotation(positions: Positions, width: int, base: int = 10_000, *, like: Array) -> Rotation:
-    """The rotation of rows of a width at positions, in the number system of `like`; raises what `rotary` raises."""
+    """The rotation of rows of a width at positions, in the number system of `like`; raises what `rotary` raises.
+
+    >>> rotation([0, 1], 2, like=np.zeros(1)).cosines.round(4).tolist()
+    [[1.0], [0.5403]]
+    """
     angle = _angles(positions, width, base, like)
     return Rotation(cos(angle), sin(angle))
 

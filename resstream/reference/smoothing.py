@@ -59,6 +59,9 @@ def dobrushin_overlap(A: Array) -> Array:
     """The same coefficient as one minus the smallest overlap of two rows: (..., n, m) -> (..., 1, 1), in [0, 1].
 
     Source: Definition 2, second form.
+
+    >>> dobrushin_overlap(np.array([[0.75, 0.25], [0.25, 0.75]])).item()
+    0.5
     """
     A = require_row_stochastic("A", A)
     if A.shape[-2] == 1:
@@ -72,6 +75,9 @@ def diameter(X: Array, norm: Norm = L2) -> Array:
     """Largest distance of two tokens (rows): (..., n, d) -> (..., 1, 1). One token gives exactly 0.
 
     Source: the contraction section of "The Transformer Block and the Residual Stream", before Definition 2.
+
+    >>> diameter(np.array([[0.0, 0.0], [3.0, 4.0], [0.0, 1.0]])).item()
+    5.0
     """
     X = in_basis(X, norm)
     if norm.kind == "l2":
@@ -100,14 +106,23 @@ def _differences(X: Array, offsets: Iterable[int]) -> Array:
 
 @in_range
 def pairwise_distances(X: Array, norm: Norm = L2) -> Array:
-    """Distance of every pair of rows: (..., n, d) -> (..., n, n), symmetric with a zero diagonal."""
+    """Distance of every pair of rows: (..., n, d) -> (..., n, n), symmetric with a zero diagonal.
+
+    >>> pairwise_distances(np.array([[0.0, 0.0], [3.0, 4.0]])).tolist()
+    [[0.0, 5.0], [5.0, 0.0]]
+    """
     X = in_basis(X, norm)
     return np.concatenate([row_norms(X - X[..., i : i + 1, :], Norm(norm.kind)) for i in range(X.shape[-2])], axis=-1)
 
 
 @in_range
 def mean_pairwise_distance(X: Array, norm: Norm = L2) -> Array:
-    """Mean distance of two different tokens (rows): (..., n, d) -> (..., 1, 1). One token gives exactly 0."""
+    """Mean distance of two different tokens (rows): (..., n, d) -> (..., 1, 1). One token gives exactly 0.
+
+    >>> from resstream.reference import L1
+    >>> mean_pairwise_distance(np.array([[0.0], [1.0], [5.0]]), L1).round(6).item()
+    3.333333
+    """
     X = in_basis(X, norm)
     n = X.shape[-2]
     if n == 1:
@@ -121,6 +136,9 @@ def dispersion(X: Array) -> Array:
     """Mean squared Euclidean distance of the tokens (rows) to their mean: (..., n, d) -> (..., 1, 1).
 
     It is half the mean of the squared distances of all n^2 pairs.
+
+    >>> dispersion(np.array([[0.0, 0.0], [6.0, 8.0]])).item()
+    25.0
     """
     X = require_matrix("X", X)
     return total_entry(square(X - mean(X, -2))) / X.shape[-2]
@@ -128,7 +146,11 @@ def dispersion(X: Array) -> Array:
 
 @in_range
 def gram(X: Array) -> Array:
-    """Gram matrix, the inner product of every pair of rows: (..., n, d) -> (..., n, n), X @ X^T."""
+    """Gram matrix, the inner product of every pair of rows: (..., n, d) -> (..., n, n), X @ X^T.
+
+    >>> gram(np.array([[1.0, 2.0], [0.0, 3.0]])).tolist()
+    [[5.0, 6.0], [6.0, 9.0]]
+    """
     X = require_matrix("X", X)
     return X @ X.mT
 
@@ -138,6 +160,9 @@ def cosine_similarity(X: Array, Y: Array | None = None) -> Array:
     """Cosine of the angle of every row of X and every row of Y: (..., n, d) and (..., m, d) -> (..., n, m), in [-1, 1].
 
     Y is X by default. A zero row raises DomainError.
+
+    >>> cosine_similarity(np.array([[2.0, 0.0], [0.0, 3.0]])).tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
     """
     X = require_matrix("X", X)
     Y = X if Y is None else require_width("Y", Y, X.shape[-1], of="X has")
@@ -158,6 +183,9 @@ def relative_spread(X: Array) -> Array:
     """Frobenius norm of X less its mean row, over that of X: (..., n, d) -> (..., 1, 1), in [0, 1].
 
     A zero X raises DomainError. Source: after Proposition 2.
+
+    >>> relative_spread(np.ones((2, 2))).item(), relative_spread(np.array([[1.0], [-1.0]])).item()
+    (0.0, 1.0)
     """
     X = near_one(require_matrix("X", X), axes=2)
     size = total_entry(square(X))
@@ -168,7 +196,11 @@ def relative_spread(X: Array) -> Array:
 
 @in_range
 def row_range(S: Array) -> Array:
-    """Largest range (maximum less minimum) of a row: (..., n, m) -> (..., 1, 1). Source: Theorem 1 (ii)."""
+    """Largest range (maximum less minimum) of a row: (..., n, m) -> (..., 1, 1). Source: Theorem 1 (ii).
+
+    >>> row_range(np.array([[1.0, 4.0], [2.0, 2.0]])).item()
+    3.0
+    """
     S = require_matrix("S", S)
     return amax(amax(S) - amin(S), -2)
 
@@ -178,6 +210,10 @@ def smoothing_stack(As: Sequence[Array], X: Array, Ws: Sequence[Array]) -> list[
     """States X_0 .. X_L of X_{l+1} = A_l X_l W_l: L matrices A (..., n, n), X (..., n, d), L matrices W (..., d, d).
 
     Source: Definition 2, the pure attention stack.
+
+    >>> A, X, W = np.full((2, 2), 0.5), np.array([[0.0], [2.0]]), np.eye(1)
+    >>> [state.ravel().tolist() for state in smoothing_stack([A, A], X, [W, W])]
+    [[0.0, 2.0], [1.0, 1.0], [1.0, 1.0]]
     """
     As, X, Ws = _layers(As, X, Ws)
     states = [X]
@@ -191,6 +227,10 @@ def skip_stack(As: Sequence[Array], X: Array, Ws: Sequence[Array]) -> list[Array
     """States X_0 .. X_L of X_{l+1} = X_l + A_l X_l W_l, with shapes as in `smoothing_stack`.
 
     Source: Definition 2, the stack with the skip.
+
+    >>> A, X, W = np.full((2, 2), 0.5), np.array([[0.0], [2.0]]), np.eye(1)
+    >>> [state.ravel().tolist() for state in skip_stack([A, A], X, [W, W])]
+    [[0.0, 2.0], [1.0, 3.0], [3.0, 5.0]]
     """
     As, X, Ws = _layers(As, X, Ws)
     states = [X]

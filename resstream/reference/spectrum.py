@@ -50,6 +50,9 @@ def singular_values(W: Array) -> Array:
     """Singular values in descending order: (..., d, e) -> (..., 1, min(d, e)), each at least 0.
 
     Rationals where every one is rational, elsewhere NotExact.
+
+    >>> singular_values(np.diag([2.0, -4.0])).round(9).tolist()
+    [[4.0, 2.0]]
     """
     W = require_matrix("W", W)
     if W.dtype != object:
@@ -59,7 +62,11 @@ def singular_values(W: Array) -> Array:
 
 @in_range
 def smallest_singular_value(W: Array) -> Array:
-    """Smallest of the min(d, e) singular values: (..., d, e) -> (..., 1, 1)."""
+    """Smallest of the min(d, e) singular values: (..., d, e) -> (..., 1, 1).
+
+    >>> smallest_singular_value(np.diag([2.0, -4.0])).round(9).item()
+    2.0
+    """
     return singular_values(W)[..., -1:]
 
 
@@ -68,6 +75,9 @@ def condition_number(W: Array) -> Array:
     """Largest over smallest of the min(d, e) singular values: (..., d, e) -> (..., 1, 1), at least 1.
 
     A matrix that is not of full rank has none: floats raise DomainError.
+
+    >>> condition_number(np.diag([4.0, 2.0])).round(9).item()
+    2.0
     """
     values = singular_values(W)
     return values[..., :1] / values[..., -1:]
@@ -79,6 +89,11 @@ def schatten_norm(W: Array, norm: Norm = L2) -> Array:
 
     L1 gives the nuclear norm, L2 the Frobenius norm, LINF the spectral norm, Lp(p) the others; a change of basis raises
     DomainError.
+
+    >>> from resstream.reference import L1
+    >>> W = np.diag([4.0, 3.0])
+    >>> schatten_norm(W, L1).round(9).item(), schatten_norm(W).round(9).item()
+    (7.0, 5.0)
     """
     W = require_matrix("W", W)
     if require_instance("norm", norm, Norm).basis is not None:
@@ -93,6 +108,9 @@ def eigenvalue_moduli(W: Array) -> Array:
     """Moduli of the eigenvalues, with multiplicity, in descending order: (..., d, d) -> (..., 1, d).
 
     Rationals where every modulus is that of a rational eigenvalue, elsewhere NotExact.
+
+    >>> eigenvalue_moduli(np.array([[0.0, 2.0], [-2.0, 0.0]])).round(9).tolist()
+    [[2.0, 2.0]]
     """
     W = require_square("W", W)
     if W.dtype != object:
@@ -102,7 +120,11 @@ def eigenvalue_moduli(W: Array) -> Array:
 
 @in_range
 def spectral_radius(W: Array) -> Array:
-    """Largest modulus of an eigenvalue: (..., d, d) -> (..., 1, 1)."""
+    """Largest modulus of an eigenvalue: (..., d, d) -> (..., 1, 1).
+
+    >>> spectral_radius(np.diag([2.0, -4.0])).round(9).item()
+    4.0
+    """
     return eigenvalue_moduli(W)[..., :1]
 
 
@@ -128,6 +150,9 @@ def rank(W: Array) -> Array:
 
     Exact for rationals and for balls of radius 0. Other balls: from a certified lower bound, which `rank(W) > k - 1`
     asks for (ends of a ball are rounded), to full rank. Floats count singular values above 1e-9 of the largest.
+
+    >>> rank(np.array([[1.0, 2.0], [2.0, 4.0]])).item()
+    1.0
     """
     W = require_matrix("W", W)
     if W.dtype != object:
@@ -142,6 +167,9 @@ def affine_rank(X: Array) -> Array:
     """Dimension of the flat that the rows span, the rank of the rows less the first: (..., n, d) -> (..., 1, 1).
 
     One row gives 0. Entries as in `rank`.
+
+    >>> affine_rank(np.array([[1.0, 0.0], [2.0, 0.0], [3.0, 0.0]])).item()
+    1.0
     """
     X = require_matrix("X", X)
     return rank(X[..., 1:, :] - X[..., :1, :]) if X.shape[-2] > 1 else zeros((*X.shape[:-2], 1, 1), like=X)
@@ -149,7 +177,11 @@ def affine_rank(X: Array) -> Array:
 
 @in_range
 def determinant(W: Array) -> Array:
-    """Determinant: (..., d, d) -> (..., 1, 1)."""
+    """Determinant: (..., d, d) -> (..., 1, 1).
+
+    >>> determinant(np.array([[1.0, 2.0], [3.0, 4.0]])).round(9).item()
+    -2.0
+    """
     W = require_square("W", W)
     if W.dtype != object:
         return np.linalg.det(W)[..., None, None]
@@ -163,6 +195,9 @@ def pseudo_inverse(W: Array) -> Array:
     Exact for rationals and for balls of radius 0; other balls that are not certainly of full rank raise Undecided.
     Floats take singular values up to 1e-9 of the largest for zero. Expressions: of full rank, by determinants, up to
     three rows or columns.
+
+    >>> pseudo_inverse(np.diag([4.0, 0.0])).round(9).tolist()
+    [[0.25, 0.0], [0.0, 0.0]]
     """
     W = require_matrix("W", W)
     if W.dtype == np.float64:
@@ -176,7 +211,11 @@ def pseudo_inverse(W: Array) -> Array:
 
 @in_range
 def trace(W: Array) -> Array:
-    """Sum of the diagonal: (..., d, d) -> (..., 1, 1)."""
+    """Sum of the diagonal: (..., d, d) -> (..., 1, 1).
+
+    >>> trace(np.array([[1.0, 5.0], [0.0, 2.0]])).item()
+    3.0
+    """
     W = require_square("W", W)
     return total_entry(W * eye(W.shape[-1], like=W))
 

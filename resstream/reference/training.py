@@ -23,6 +23,10 @@ def cross_entropy(logits: Array, targets: Array) -> Array:
     """Cross-entropy in nats of the softmax of logits (..., n, V) against distributions (..., n, V): -> (..., n, 1).
 
     Targets that are no distributions raise DomainError.
+
+    >>> import numpy as np
+    >>> cross_entropy(np.array([[0.0, 0.0]]), np.array([[1.0, 0.0]])).round(4).item()
+    0.6931
     """
     logits = require_matrix("logits", logits)
     targets = require_row_stochastic("targets", targets)
@@ -40,6 +44,10 @@ def smoothed_targets(right: Array, epsilon: Array) -> Array:
     Shapes: (..., n, V) and epsilon (..., 1, 1) -> (..., n, V). Fewer than two classes raise ShapeError, an epsilon
     outside 0 to 1 DomainError.
     Source: "The Annotated Transformer, Circuit Framework Edition", 19.1.
+
+    >>> import numpy as np
+    >>> smoothed_targets(np.array([[1.0, 0.0, 0.0]]), np.array([[0.5]])).tolist()
+    [[0.5, 0.25, 0.25]]
     """
     right = require_matrix("right", right)
     others = right.shape[-1] - 1
@@ -58,6 +66,10 @@ def noam_rate(step: Array, width: Array, warmup: Array) -> Array:
     """Learning rate min(step^-1/2, step warmup^-3/2)/sqrt(width), all positive and of shape (..., 1, 1).
 
     Source: "The Annotated Transformer, Circuit Framework Edition", 19.1 (Vaswani and others, 2017).
+
+    >>> import numpy as np
+    >>> noam_rate(np.array([[100.0]]), np.array([[4.0]]), np.array([[100.0]])).item()
+    0.05
     """
     step, width, warmup = (
         _positive(name, value) for name, value in (("step", step), ("width", width), ("warmup", warmup))

@@ -30,6 +30,11 @@ class Margin:
     """How far a batch is from violating: the entry nearest to it, for each instance.
 
     slack is rhs - lhs there (minus the distance, for equalities), scale is |lhs| + |rhs|, both of shape (count,).
+
+    >>> from resstream.relations import at_most
+    >>> margin = at_most(np.array([[[1.0]], [[3.0]]]), 2.0).margin(2)
+    >>> (margin.slack / margin.scale).tolist()
+    [0.3333333333333333, -0.2]
     """
 
     slack: Array
@@ -64,6 +69,12 @@ class Decision:
 
     lhs and rhs are the sides as stated, exact entries; margin is the relative margin there, as a float. reason says why
     there is no value, or no decision. unsure: a side may have no value, so that nothing else counts yet.
+
+    >>> from resstream.arithmetic import RATIONAL
+    >>> from resstream.relations import at_most
+    >>> decision = at_most(RATIONAL.array([[1, 4]]), 2).decide(RATIONAL)
+    >>> decision.status, decision.lhs, decision.symbol, decision.rhs
+    ('violated', 4, '<=', 2)
     """
 
     status: str
@@ -80,7 +91,13 @@ class Decision:
 
 
 class Relation(ABC):
-    """What a hypothesis or a conclusion states."""
+    """What a hypothesis or a conclusion states.
+
+    >>> from resstream.relations import at_most
+    >>> x = np.array([[1.0, 2.0]])
+    >>> isinstance(at_most(x, 2), Relation)
+    True
+    """
 
     is_strict: ClassVar[bool] = False
     """Whether two equal sides violate it."""

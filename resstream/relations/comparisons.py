@@ -48,7 +48,14 @@ TIE_BITS = 100
 
 @dataclass(frozen=True)
 class Comparison(Relation):
-    """lhs `symbol` rhs, entry by entry after broadcasting. `turned`: it was stated with its sides exchanged."""
+    """lhs `symbol` rhs, entry by entry after broadcasting. `turned`: it was stated with its sides exchanged.
+
+    >>> from resstream.arithmetic import RATIONAL
+    >>> x = RATIONAL.array([[1, 2]])
+    >>> comparison = at_least(x, 1)
+    >>> comparison.shown, comparison.turned
+    ('>=', True)
+    """
 
     lhs: Any
     rhs: Any
@@ -169,7 +176,13 @@ class Comparison(Relation):
 
 
 class AtMost(Comparison):
-    """lhs <= rhs."""
+    """lhs <= rhs.
+
+    >>> from resstream.arithmetic import RATIONAL
+    >>> x = RATIONAL.array([[1, 2]])
+    >>> AtMost(x, 2 * x).decide(RATIONAL).status
+    'holds'
+    """
 
     symbol, mirrored = "<=", ">="
 
@@ -182,7 +195,13 @@ class AtMost(Comparison):
 
 
 class Less(Comparison):
-    """lhs < rhs."""
+    """lhs < rhs.
+
+    >>> from resstream.arithmetic import RATIONAL
+    >>> x = RATIONAL.array([[1, 2]])
+    >>> Less(x, x).decide(RATIONAL).status
+    'violated'
+    """
 
     symbol, mirrored, is_strict = "<", ">", True
 
@@ -194,7 +213,13 @@ class Less(Comparison):
 
 
 class Equal(Comparison):
-    """lhs == rhs."""
+    """lhs == rhs.
+
+    >>> from resstream.arithmetic import RATIONAL
+    >>> x = RATIONAL.array([[1, 2]])
+    >>> Equal(x + x, 2 * x).decide(RATIONAL).status
+    'holds'
+    """
 
     symbol = mirrored = "=="
     is_equality = True
@@ -210,7 +235,13 @@ class Equal(Comparison):
 
 
 class Differ(Comparison):
-    """lhs != rhs."""
+    """lhs != rhs.
+
+    >>> from resstream.arithmetic import RATIONAL
+    >>> x = RATIONAL.array([[1, 2]])
+    >>> Differ(x, x).decide(RATIONAL).status
+    'violated'
+    """
 
     symbol = mirrored = "!="
     is_strict = True
@@ -228,7 +259,13 @@ class Differ(Comparison):
 
 @dataclass(frozen=True)
 class SomeEntry(Relation):
-    """A comparison of which one entry at least holds."""
+    """A comparison of which one entry at least holds.
+
+    >>> from resstream.arithmetic import RATIONAL
+    >>> x = RATIONAL.array([[1, 2]])
+    >>> SomeEntry(at_most(x, 1)).decide(RATIONAL).status
+    'holds'
+    """
 
     comparison: Comparison
 
@@ -318,43 +355,92 @@ def _is_tied(lhs: Any, rhs: Any) -> bool:
 
 
 def at_most(lhs: Any, rhs: Any) -> Comparison:
-    """lhs <= rhs, in every entry."""
+    """lhs <= rhs, in every entry.
+
+    >>> from resstream.arithmetic import RATIONAL
+    >>> x = RATIONAL.array([[1, 2]])
+    >>> at_most(x, 2).decide(RATIONAL).status, at_most(x, 1).decide(RATIONAL).status
+    ('holds', 'violated')
+    """
     return AtMost(lhs, rhs)
 
 
 def at_least(lhs: Any, rhs: Any) -> Comparison:
-    """lhs >= rhs, in every entry."""
+    """lhs >= rhs, in every entry.
+
+    >>> from resstream.arithmetic import RATIONAL
+    >>> x = RATIONAL.array([[1, 2]])
+    >>> at_least(x, 1).decide(RATIONAL).status, at_least(x, 2).decide(RATIONAL).status
+    ('holds', 'violated')
+    """
     return AtMost(rhs, lhs, turned=True)
 
 
 def less_than(lhs: Any, rhs: Any) -> Comparison:
-    """lhs < rhs, in every entry."""
+    """lhs < rhs, in every entry.
+
+    >>> from resstream.arithmetic import RATIONAL
+    >>> x = RATIONAL.array([[1, 2]])
+    >>> less_than(x, 3).decide(RATIONAL).status, less_than(x, 2).decide(RATIONAL).status
+    ('holds', 'violated')
+    """
     return Less(lhs, rhs)
 
 
 def more_than(lhs: Any, rhs: Any) -> Comparison:
-    """lhs > rhs, in every entry."""
+    """lhs > rhs, in every entry.
+
+    >>> from resstream.arithmetic import RATIONAL
+    >>> x = RATIONAL.array([[1, 2]])
+    >>> more_than(x, 0).decide(RATIONAL).status, more_than(x, 1).decide(RATIONAL).status
+    ('holds', 'violated')
+    """
     return Less(rhs, lhs, turned=True)
 
 
 def equal(lhs: Any, rhs: Any) -> Comparison:
-    """lhs == rhs, in every entry."""
+    """lhs == rhs, in every entry.
+
+    >>> from resstream.arithmetic import RATIONAL
+    >>> x = RATIONAL.array([[1, 2]])
+    >>> decision = equal(x, 1).decide(RATIONAL)
+    >>> decision.status, decision.lhs, decision.rhs
+    ('violated', 2, 1)
+    """
     return Equal(lhs, rhs)
 
 
 def differ(lhs: Any, rhs: Any) -> Relation:
-    """lhs != rhs: that they are not equal, so that one entry at least differs."""
+    """lhs != rhs: that they are not equal, so that one entry at least differs.
+
+    >>> from resstream.arithmetic import RATIONAL
+    >>> x = RATIONAL.array([[1, 2]])
+    >>> differ(x, 1).decide(RATIONAL).status, differ(x, x).decide(RATIONAL).status
+    ('holds', 'violated')
+    """
     return Equal(lhs, rhs).negation()
 
 
 def within(lhs: Any, rhs: Any, error: Any) -> Comparison:
-    """|lhs - rhs| <= error in every entry: that they agree up to a stated error."""
+    """|lhs - rhs| <= error in every entry: that they agree up to a stated error.
+
+    >>> from resstream.arithmetic import RATIONAL, exact
+    >>> x = RATIONAL.array([["1.4"]])
+    >>> within(x * x, 2, exact("0.05")).decide(RATIONAL).status
+    'holds'
+    """
     difference = lhs - rhs
     return AtMost(absolute(difference) if isinstance(difference, np.ndarray) else abs(difference), error)
 
 
 def in_some_entry(comparison: Comparison) -> SomeEntry:
-    """That one entry at least of a comparison holds; ClaimError for what is no comparison."""
+    """That one entry at least of a comparison holds; ClaimError for what is no comparison.
+
+    >>> from resstream.arithmetic import RATIONAL
+    >>> x = RATIONAL.array([[1, 2]])
+    >>> in_some_entry(equal(x, 2)).decide(RATIONAL).status
+    'holds'
+    """
     if not isinstance(comparison, Comparison):
         got = comparison.wording if isinstance(comparison, Relation) else type(comparison).__name__
         raise ClaimError(f"in_some_entry: expected a comparison (at_most, equal, ...), got {got}")

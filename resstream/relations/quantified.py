@@ -27,7 +27,14 @@ Statement = Callable[[Any], Relation]
 
 @dataclass(frozen=True)
 class ExistsAmong(AnyOf):
-    """That one of finitely many members meets a relation."""
+    """That one of finitely many members meets a relation.
+
+    >>> from resstream.arithmetic import RATIONAL
+    >>> from resstream.relations import equal
+    >>> x = RATIONAL.array([[4]])
+    >>> ExistsAmong((equal(x, 3), equal(x, 4)), (3, 4)).decide(RATIONAL).status
+    'holds'
+    """
 
     members: tuple[Any, ...] = ()
 
@@ -46,7 +53,14 @@ class ExistsAmong(AnyOf):
 
 @dataclass(frozen=True)
 class ForAll(Every):
-    """That each of finitely many members meets a relation."""
+    """That each of finitely many members meets a relation.
+
+    >>> from resstream.arithmetic import RATIONAL
+    >>> from resstream.relations import equal
+    >>> x = RATIONAL.array([[4]])
+    >>> ForAll((equal(x, 3), equal(x, 4)), (3, 4)).decide(RATIONAL).status
+    'violated'
+    """
 
     members: tuple[Any, ...] = ()
 
@@ -68,6 +82,12 @@ class Exists(Relation):
     """That a member of a domain without an end meets a relation, of which some witnesses are known.
 
     candidates: (witness, whether it certainly is a member, the relation of it). negated: that there is none.
+
+    >>> from resstream.arithmetic import RATIONAL
+    >>> from resstream.relations import equal
+    >>> x = RATIONAL.array([[4]])
+    >>> Exists(((2, True, equal(RATIONAL.array([[2]]) ** 2, x)),)).decide(RATIONAL).status
+    'holds'
     """
 
     candidates: tuple[tuple[Any, bool, Relation], ...]
@@ -121,6 +141,17 @@ def for_all(domain: Domain, relation: Statement) -> ForAll:
     """That every member of a finite domain meets a relation, each of which is looked at, at the sizes of the instance.
 
     DomainError for a domain that is not finite: what a claim states of all members of such it has among its variables.
+
+    >>> from resstream.arithmetic import absolute, total
+    >>> from resstream.claim import claim
+    >>> from resstream.domains import Subset, Vector
+    >>> from resstream.falsify import falsify
+    >>> from resstream.relations import at_most
+    >>> @claim("mine.sets", over={"x": Vector("n")})
+    ... def sums_of_sets(x):
+    ...     return for_all(Subset("n"), lambda s: at_most(total(s * x), total(absolute(x))))
+    >>> falsify(sums_of_sets, budget=500).status
+    'survived'
     """
     found, relations = _of_members("for_all", domain, relation)
     return ForAll(relations, found)
@@ -131,6 +162,16 @@ def exists(domain: Domain, relation: Statement, witnesses: Sequence[Any] = ()) -
 
     A finite domain is gone through. Any other needs witnesses, members computed from the claim's objects; where none of
     them certainly meets the relation the answer is undecided, never "no". DomainError for another without witnesses.
+
+    >>> from resstream.claim import claim
+    >>> from resstream.domains import Positive
+    >>> from resstream.falsify import falsify
+    >>> from resstream.relations import less_than
+    >>> @claim("mine.smaller", over={"x": Positive()})
+    ... def none_is_smallest(x):
+    ...     return exists(Positive(), lambda y: less_than(y, x), witnesses=[x / 2])
+    >>> falsify(none_is_smallest, budget=500).status
+    'survived'
     """
     if not witnesses:
         found, relations = _of_members("exists", domain, relation)

@@ -32,7 +32,14 @@ SHOWN = 4
 
 @dataclass(frozen=True)
 class Every(Relation):
-    """Several relations, all of which must hold."""
+    """Several relations, all of which must hold.
+
+    >>> from resstream.arithmetic import RATIONAL
+    >>> from resstream.relations import at_most
+    >>> x = RATIONAL.array([[1]])
+    >>> Every((at_most(x, 0), at_most(x, 2))).decide(RATIONAL).status
+    'violated'
+    """
 
     relations: tuple[Relation, ...]
 
@@ -60,7 +67,14 @@ class Every(Relation):
 
 @dataclass(frozen=True)
 class AnyOf(Relation):
-    """Several relations, one of which at least must hold."""
+    """Several relations, one of which at least must hold.
+
+    >>> from resstream.arithmetic import RATIONAL
+    >>> from resstream.relations import at_most
+    >>> x = RATIONAL.array([[1]])
+    >>> AnyOf((at_most(x, 0), at_most(x, 2))).decide(RATIONAL).status
+    'holds'
+    """
 
     relations: tuple[Relation, ...]
 
@@ -96,6 +110,14 @@ class Guarded(Relation):
     """A relation that says something where a premise holds; where the premise fails it holds, or fails (`otherwise`).
 
     Where the premise fails the conclusion need not have a value, as with the hypotheses of a claim.
+
+    >>> from resstream.arithmetic import RATIONAL
+    >>> from resstream.relations import at_most
+    >>> x = RATIONAL.array([[1]])
+    >>> Guarded(at_most(x, 0), at_most(x, -1)).decide(RATIONAL).status
+    'holds'
+    >>> Guarded(at_most(x, 0), at_most(x, -1), otherwise=False).decide(RATIONAL).status
+    'violated'
     """
 
     premise: Relation
@@ -179,7 +201,14 @@ def _beside(label: str, decision: Decision) -> tuple[str, Any, str, Any]:
 
 
 def is_guarded(relation: Relation) -> bool:
-    """Whether a part of a relation may have no value where the relation has one."""
+    """Whether a part of a relation may have no value where the relation has one.
+
+    >>> from resstream.arithmetic import RATIONAL
+    >>> from resstream.relations import at_least, at_most
+    >>> x = RATIONAL.array([[1]])
+    >>> is_guarded(at_most(x, 1)), is_guarded(implies(at_least(x, 1), at_most(1 / x, 1)))
+    (False, True)
+    """
     if isinstance(relation, (Every, AnyOf)):
         return any(is_guarded(part) for part in relation.relations)
     return not isinstance(relation, (Comparison, SomeEntry))
@@ -189,31 +218,66 @@ def is_guarded(relation: Relation) -> bool:
 
 
 def every(*relations: Relation) -> Every:
-    """All of the given relations; ClaimError for none, and for what is no relation."""
+    """All of the given relations; ClaimError for none, and for what is no relation.
+
+    >>> from resstream.arithmetic import RATIONAL
+    >>> from resstream.relations import at_least, at_most
+    >>> x = RATIONAL.array([[1]])
+    >>> every(at_least(x, 0), at_most(x, 1)).decide(RATIONAL).status
+    'holds'
+    """
     _require("every", relations)
     return Every(tuple(part for r in relations for part in (r.relations if isinstance(r, Every) else (r,))))
 
 
 def either(*relations: Relation) -> AnyOf:
-    """One at least of the given relations, all of which must have values; ClaimError as in `every`."""
+    """One at least of the given relations, all of which must have values; ClaimError as in `every`.
+
+    >>> from resstream.arithmetic import RATIONAL
+    >>> from resstream.relations import at_least, at_most
+    >>> x = RATIONAL.array([[1]])
+    >>> either(at_most(x, 0), at_least(x, 1)).decide(RATIONAL).status
+    'holds'
+    """
     _require("either", relations)
     return AnyOf(tuple(part for r in relations for part in (r.relations if isinstance(r, AnyOf) else (r,))))
 
 
 def implies(premise: Relation, conclusion: Relation) -> Guarded:
-    """The conclusion where the premise holds; elsewhere it is true, whether or not the conclusion has a value there."""
+    """The conclusion where the premise holds; elsewhere it is true, whether or not the conclusion has a value there.
+
+    >>> from resstream.arithmetic import RATIONAL
+    >>> from resstream.relations import at_least, at_most
+    >>> x = RATIONAL.array([[0]])
+    >>> implies(at_least(x, 1), at_most(1 / x, 1)).decide(RATIONAL).status
+    'holds'
+    """
     _require("implies", (premise, conclusion))
     return Guarded(premise, conclusion)
 
 
 def iff(left: Relation, right: Relation) -> Every:
-    """Each of two relations where the other holds."""
+    """Each of two relations where the other holds.
+
+    >>> from resstream.arithmetic import RATIONAL
+    >>> from resstream.relations import at_most
+    >>> x = RATIONAL.array([[1]])
+    >>> iff(at_most(x, 0), at_most(2 * x, 0)).decide(RATIONAL).status
+    'holds'
+    """
     _require("iff", (left, right))
     return Every((Guarded(left, right), Guarded(right, left)))
 
 
 def negation(relation: Relation) -> Relation:
-    """That a relation does not hold: of "in every entry", that some entry fails."""
+    """That a relation does not hold: of "in every entry", that some entry fails.
+
+    >>> from resstream.arithmetic import RATIONAL
+    >>> from resstream.relations import at_most
+    >>> x = RATIONAL.array([[1, 3]])
+    >>> negation(at_most(x, 2)).decide(RATIONAL).status
+    'holds'
+    """
     _require("negation", (relation,))
     return relation.negation()
 
