@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import inspect
 import itertools
 import re
@@ -158,6 +159,9 @@ LARGEST_RAW = 4_000_000
 """Raw numbers that one instance of a claim may take."""
 
 Hypothesis = Callable[..., Relation]
+
+Variables = str | tuple[str, ...]
+"""A variable, or several that vary together."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -461,7 +465,7 @@ class Claim:
         conclusion: Callable[..., Relation] | None = None,
         assuming: Sequence[Hypothesis] = (),
         without: Sequence[str] | str = (),
-        over: Mapping[str, Domain] | None = None,
+        over: Mapping[str, Domain] | Mapping[Variables, Domain] | None = None,
         sizes: Mapping[str, range] | None = None,
         where: str | None = None,
         id: str | None = None,  # noqa: A002 - the field's name
@@ -471,7 +475,9 @@ class Claim:
 
         lhs, rhs: functions of any of the claim's variables and of `lhs`, `rhs` (the present sides) that give the new
         side. conclusion: a function of the same that gives another relation. assuming: further hypotheses. without:
-        names of hypotheses to drop. over, sizes: domains and ranges that take the place of those of the same name.
+        names of hypotheses to drop. over, sizes: domains and ranges that take the place of those of the same name; a
+        tuple of variables gets a domain of tuples, as `Given` and `Product` are, and they vary together. A size that
+        an object of numbers tells is that number for the other variables too, unless `sizes` gives it.
         where: another relation between sizes, "" for none. Raises ClaimError for unknown names, and for a new
         side of a claim that states several relations.
         """
@@ -482,29 +488,74 @@ class Claim:
                 raise ClaimError(
                     f"claim {self.id}: without={name!r}, expected one of its hypotheses {known or '(none)'}"
                 )
-        for name in over or {}:
-            if name not in self.over:
-                raise ClaimError(f"claim {self.id}: over={name!r}, expected one of its variables {list(self.over)}")
+        separate, together = self._replaced(over or {})
         if lhs or rhs:
             if conclusion:
                 raise ClaimError(
                     f"claim {self.id}: expected a new conclusion, or new sides of the present one, not both"
                 )
             conclusion = _with_sides(self, lhs, rhs)
-        domains = {**self.over, **(over or {})}
-        used = set().union(*(domain.size_names() for domain in domains.values() if isinstance(domain, Domain)))
-        kept = {size: values for size, values in self.sizes.items() if size in used}  # a fixed object has no sizes
+        domains: dict[str, Domain] = {**self.over, **separate}
+        joined = {name for names in together for name in names}
+        left = [*(domain for name, domain in domains.items() if name not in joined), *together.values()]
+        used = set().union(*(domain.size_names() for domain in left if isinstance(domain, Domain)))
+        told = {size: range(number, number + 1) for size, number in self._told(separate, together).items()}
+        kept = {size: values for size, values in {**self.sizes, **told}.items() if size in used}
+        hypotheses = (*(f for f in self.assuming if f.__name__ not in dropped), *assuming)
+        conclusion = _concluding(self, conclusion) if conclusion else self.conclusion
+        for variables, domain in together.items():
+            joint = "_".join(variables)
+            domains = {
+                joint if name == variables[0] else name: domain if name == variables[0] else other
+                for name, other in domains.items()
+                if name == variables[0] or name not in variables
+            }
+            hypotheses = tuple(_unpacking(f, joint, variables) for f in hypotheses)
+            conclusion = _unpacking(conclusion, joint, variables)
         return dataclasses.replace(
             self,
             id=id or self.id + "+modified",
             over=domains,
-            assuming=(*(f for f in self.assuming if f.__name__ not in dropped), *assuming),
+            assuming=hypotheses,
             sizes={**kept, **(sizes or {})},
             where=self.where if where is None else where,
             expect=expect,
-            conclusion=_concluding(self, conclusion) if conclusion else self.conclusion,
+            conclusion=conclusion,
             origin=None,
         )
+
+    def _replaced(
+        self, over: Mapping[str, Domain] | Mapping[Variables, Domain]
+    ) -> tuple[dict[str, Domain], dict[tuple[str, ...], Domain]]:
+        """The domains of single variables, and those of several together; ClaimError for what is neither."""
+        named = [name for names in over for name in (names if isinstance(names, tuple) else (names,))]
+        for name in named:
+            if name not in self.over or named.count(name) > 1:
+                what = "expected one of its variables" if name not in self.over else "expected each once, of"
+                raise ClaimError(f"claim {self.id}: over={name!r}, {what} {list(self.over)}")
+        together = {names: domain for names, domain in over.items() if isinstance(names, tuple)}
+        for names, domain in together.items():
+            try:
+                require_domain(f"claim {self.id}: over[{names!r}]", domain)
+            except DomainError as failure:
+                raise ClaimError(str(failure)) from None
+            if len(domain.shapes()) != len(names) or len(names) < 2:
+                raise ClaimError(
+                    f"claim {self.id}: over[{names!r}]: expected a domain of tuples of {len(names)} objects (two or "
+                    f"more), such as Given or Product, got {domain}"
+                )
+        return {name: domain for name, domain in over.items() if isinstance(name, str)}, together
+
+    def _told(self, separate: Mapping[str, Domain], together: Mapping[tuple[str, ...], Domain]) -> dict[str, int]:
+        """The sizes of the claim that new domains of numbers of a known shape tell; ClaimError where two disagree."""
+        told: dict[str, int] = {}
+        single = [((name,), domain) for name, domain in separate.items() if isinstance(domain, Domain)]
+        for names, domain in (*single, *together.items()):
+            for name, shape in zip(names, domain.shapes(), strict=False):
+                for known, number in zip(self.over[name].shape() or (), shape or (), strict=False):
+                    if isinstance(known, str) and isinstance(number, int) and told.setdefault(known, number) != number:
+                        raise ClaimError(f"claim {self.id}: {known} would be {told[known]} and {number}")
+        return told
 
     def seed_words(self) -> list[int]:
         """Words that make the claim's random streams its own."""
@@ -557,6 +608,24 @@ def _concluding(claim: Claim, function: Callable[..., Relation]) -> Callable[...
         return function(**{name: scope[name] for name in names})
 
     return _of_variables(claim, conclusion)
+
+
+def _unpacking(function: Callable[..., Relation], joint: str, variables: tuple[str, ...]) -> Callable[..., Relation]:
+    """The function of one tuple in the place of several of its variables."""
+    own = _parameters(function)
+    if not set(own) & set(variables):
+        return function
+
+    @functools.wraps(function, updated=())
+    def unpacking(**objects: Any) -> Relation:
+        scope = {**objects, **dict(zip(variables, objects[joint], strict=True))}
+        return function(**{name: scope[name] for name in own})
+
+    names = [joint, *(name for name in own if name not in variables)]
+    unpacking.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY) for name in names]
+    )
+    return unpacking
 
 
 def _require_known(claim: Claim, function: Callable[..., Any] | None, what: str) -> None:

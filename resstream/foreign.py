@@ -12,13 +12,15 @@ from resstream.errors import DomainError
 
 Array = np.ndarray[Any, Any]
 
-ROUNDINGS = 2
-"""How many roundings an entry the sum of a row of weights may be away from one: a softmax summed one entry after the
-other makes at most half as many.
+ROUNDINGS = 16
+"""How many roundings of each of its terms a sum may be away from what it should be, in the reference and for objects
+that somebody gives: a softmax summed one entry after the other makes half of one, a product of matrices one each.
 """
 
 FURTHEST_SUM = Fraction(1, 16)
-"""And never further than this, however short the floats and long the row: beyond it something else went wrong."""
+"""And never further than this, however short the floats and many the terms, for given objects: they are moved into
+their domain, which is said. (Weights of bfloat16 each rounded once are 1/256 away, those of a few products 1/16.)
+"""
 
 
 @dataclass(frozen=True)
@@ -106,6 +108,6 @@ def radii_of_rounding(value: Any, numbers: Array) -> Array:
     return radii
 
 
-def furthest_sum(epsilon: float, columns: int) -> Fraction:
-    """How far from one the sum of a row of so many weights may be, where rounding by `epsilon` put it there."""
-    return min(ROUNDINGS * columns * Fraction(epsilon), FURTHEST_SUM)
+def furthest_sum(epsilon: float, terms: int, most: Fraction = FURTHEST_SUM) -> Fraction:
+    """How far a sum of so many terms, of size one, may be from what it should be where rounding by `epsilon` put it."""
+    return min(ROUNDINGS * terms * Fraction(epsilon), most)

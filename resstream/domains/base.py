@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import keyword
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields
 from fractions import Fraction
 from typing import Any
@@ -37,6 +37,30 @@ def size_of(size: Size, sizes: Sizes) -> int:
     if size not in sizes:
         raise DomainError(f"size {size!r}: expected one of {sorted(sizes)}")
     return sizes[size]
+
+
+@dataclass(frozen=True)
+class Condition:
+    """What a domain asks of its members and rounding breaks: a sum that is 1, two entries that are equal."""
+
+    text: str
+    """What has the value, as the front of a sentence: "row 3 sums to"."""
+    value: Any
+    """What it is, exactly."""
+    wanted: int
+    terms: int
+    """How many rounded numbers it is made of."""
+    scale: Any = 1
+    """The size of the numbers that it is made of."""
+
+
+@dataclass(frozen=True)
+class Projected:
+    """A member near an array that rounding left outside a domain, how it was found, and the conditions missed."""
+
+    member: Array
+    how: str
+    missed: Sequence[Condition]
 
 
 @dataclass(frozen=True)
@@ -77,6 +101,25 @@ class Domain(ABC):
         """
         raise NotImplementedError(f"{type(self).__name__} does not say what it contains")
 
+    def shape(self) -> tuple[Size, Size] | None:
+        """Rows and columns of a member, as sizes, where it is one matrix: what the sizes of a given one are told by."""
+        return None
+
+    def shapes(self) -> list[tuple[Size, Size] | None]:
+        """The shape of each of the objects that a member consists of: of one, unless it is a tuple."""
+        return [self.shape()]
+
+    def allowed(self, sizes: Sizes) -> Array | None:
+        """Booleans, where an entry of a member may be other than 0; None for everywhere."""
+        return None
+
+    def projected(self, x: Array, sizes: Sizes) -> Projected | None:
+        """A member near a matrix of rational entries, for given numbers that rounding moved out of the set.
+
+        DomainError for what no rounding explains (an entry below 0). None where the domain offers none.
+        """
+        return None
+
     def piece(self, unknowns: Unknowns, sizes: Sizes, options: Options) -> Piece:
         """An unknown member, for proofs: over all values of the unknowns, and all of `unknowns.among`, all of the set.
 
@@ -111,6 +154,13 @@ class Domain(ABC):
         if says is not Domain and min(line.index(builds), line.index(draws)) < line.index(says):
             raise NotExpressible(f"the domain {type(self).__name__}, which states no pieces of its own")
         return self.piece(unknowns, sizes, options)
+
+    def shape_at(self, sizes: Sizes) -> tuple[int, int]:
+        """Rows and columns of a member at these sizes; DomainError where it is no matrix."""
+        shape = self.shape()
+        if shape is None:
+            raise DomainError(f"{self}: expected a domain of matrices")
+        return size_of(shape[0], sizes), size_of(shape[1], sizes)
 
     def as_built(self, unknowns: Unknowns, sizes: Sizes, options: Options) -> Piece:
         """The piece of a set that is built, without a branch, from any real raw numbers."""
@@ -272,10 +322,12 @@ def number(owner: str, name: str, value: Any) -> int | Fraction:
 
 __all__ = [
     "COUNT",
+    "Condition",
     "Domain",
     "Options",
     "Part",
     "Parts",
+    "Projected",
     "Size",
     "Sizes",
     "entries",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -97,6 +98,9 @@ class Product(Domain):
             require_domain(f"Product: factor {place}", factor)
         super().__post_init__()
 
+    def shapes(self) -> list[tuple[Size, Size] | None]:
+        return [factor.shape() for factor in self.factors]
+
     def options(self) -> dict[str, tuple[str, ...]]:
         return {
             f"{place}.{name}": values
@@ -153,6 +157,9 @@ class Pair(Domain):
     @property
     def _both(self) -> Product:
         return Product(self.inner, self.inner)
+
+    def shapes(self) -> list[tuple[Size, Size] | None]:
+        return self._both.shapes()
 
     def options(self) -> dict[str, tuple[str, ...]]:
         return self._both.options()
@@ -228,6 +235,12 @@ class Given(Domain):
     def _made(self, arrays: list[Array]) -> Any:
         return tuple(arrays) if _is_tuple(self.tables[0]) else arrays[0]
 
+    def shapes(self) -> list[tuple[Size, Size] | None]:
+        return [_shape(table) for table in _parts(self.tables[0])]
+
+    def shape(self) -> tuple[Size, Size] | None:
+        return None if _is_tuple(self.tables[0]) else _shape(_parts(self.tables[0])[0])
+
     def parts(self, sizes: Sizes, options: Options) -> dict[str, Part]:
         return {"": Part((1, 1), "whole", 0, len(self.tables) - 1)}
 
@@ -253,7 +266,16 @@ class Given(Domain):
         )
 
     def __str__(self) -> str:
-        return f"Given({', '.join(_shown(table) for table in self.tables)})"
+        shapes = [_shape(table) for table in _parts(self.tables[0])]
+        if len(self.tables) * sum(rows * columns for rows, columns in shapes) <= _MOST_SHOWN:
+            return f"Given({', '.join(_shown(table) for table in self.tables)})"
+        of = " and ".join(f"{rows} x {columns}" for rows, columns in shapes)
+        digest = zlib.crc32(repr(self.tables).encode())
+        return f"Given(<{len(self.tables)} members of {of}, checksum {digest:08x}>)"
+
+
+_MOST_SHOWN = 256
+"""Numbers of a table that are written out; of larger ones it is said what they are."""
 
 
 def _chosen(values: Array, place: Array, number: Array) -> Array:

@@ -30,6 +30,9 @@ class Invertible(Domain):
 
     size: Size
 
+    def shape(self) -> tuple[Size, Size]:
+        return self.size, self.size
+
     def parts(self, sizes: Sizes, options: Options) -> dict[str, Part]:
         d = size_of(self.size, sizes)
         return {"lower": Part((d, d)), "upper": Part((d, d)), "order": Part((1, d))}
@@ -68,6 +71,9 @@ class InvertiblePair(Invertible):
     True
     """
 
+    def shape(self) -> None:  # type: ignore[override]
+        return None
+
     def build(self, raw: Parts, options: Options, sizes: Sizes) -> Any:
         matrix, inverse = self.build_pair(raw)
         return matrix, inverse()
@@ -93,6 +99,9 @@ class Projection(Domain):
     """
 
     size: Size
+
+    def shape(self) -> tuple[Size, Size]:
+        return self.size, self.size
 
     def parts(self, sizes: Sizes, options: Options) -> dict[str, Part]:
         return {"kept": Part((1, size_of(self.size, sizes))), **Invertible(self.size).parts(sizes, options)}

@@ -9,8 +9,9 @@ import numpy as np
 
 from resstream.arithmetic import Array, absolute, total, total_entry, where
 from resstream.arithmetic.unknowns import Unknowns
-from resstream.domains.base import Domain, Options, Part, Parts, Size, Sizes, entries, is_all, size_of
+from resstream.domains.base import Domain, Options, Part, Parts, Projected, Size, Sizes, entries, is_all, size_of
 from resstream.domains.pieces import Piece
+from resstream.domains.projections import lifted, mirrored
 from resstream.domains.triangular import unit_lower
 
 
@@ -25,11 +26,11 @@ class Matrix(Domain):
     rows: Size
     columns: Size
 
-    def _shape(self, sizes: Sizes) -> tuple[int, int]:
-        return size_of(self.rows, sizes), size_of(self.columns, sizes)
+    def shape(self) -> tuple[Size, Size]:
+        return self.rows, self.columns
 
     def parts(self, sizes: Sizes, options: Options) -> dict[str, Part]:
-        return {"": Part(self._shape(sizes))}
+        return {"": Part(self.shape_at(sizes))}
 
     def build(self, raw: Parts, options: Options, sizes: Sizes) -> Any:
         return raw[""]
@@ -38,7 +39,7 @@ class Matrix(Domain):
         return self.as_built(unknowns, sizes, options)
 
     def contains(self, value: Any, sizes: Sizes) -> bool:
-        return entries(value, self._shape(sizes)) is not None
+        return entries(value, self.shape_at(sizes)) is not None
 
 
 def Vector(size: Size) -> Matrix:  # noqa: N802 - reads as a domain
@@ -70,21 +71,21 @@ class NonNegative(Domain):
     rows: Size
     columns: Size
 
-    def _shape(self, sizes: Sizes) -> tuple[int, int]:
-        return size_of(self.rows, sizes), size_of(self.columns, sizes)
+    def shape(self) -> tuple[Size, Size]:
+        return self.rows, self.columns
 
     def parts(self, sizes: Sizes, options: Options) -> dict[str, Part]:
-        return {"": Part(self._shape(sizes), "weight")}
+        return {"": Part(self.shape_at(sizes), "weight")}
 
     def build(self, raw: Parts, options: Options, sizes: Sizes) -> Any:
         return absolute(raw[""])
 
     def piece(self, unknowns: Unknowns, sizes: Sizes, options: Options) -> Piece:
-        x = unknowns.nonnegative(self._shape(sizes))
+        x = unknowns.nonnegative(self.shape_at(sizes))
         return Piece(x, {"": x})
 
     def contains(self, value: Any, sizes: Sizes) -> bool:
-        x = entries(value, self._shape(sizes))
+        x = entries(value, self.shape_at(sizes))
         return x is not None and is_all(x >= 0)
 
     def wider(self) -> Domain | None:
@@ -106,11 +107,11 @@ class Positive(NonNegative):
         return where(raw[""] == 0, 1, absolute(raw[""]))
 
     def piece(self, unknowns: Unknowns, sizes: Sizes, options: Options) -> Piece:
-        x = unknowns.positive(self._shape(sizes))
+        x = unknowns.positive(self.shape_at(sizes))
         return Piece(x, {"": x})
 
     def contains(self, value: Any, sizes: Sizes) -> bool:
-        x = entries(value, self._shape(sizes))
+        x = entries(value, self.shape_at(sizes))
         return x is not None and is_all(x > 0)
 
     def wider(self) -> Domain | None:
@@ -132,12 +133,12 @@ class NonZero(Matrix):
         return where(np.all(x == 0, axis=(-2, -1), keepdims=True) & corner, 1, x)
 
     def piece(self, unknowns: Unknowns, sizes: Sizes, options: Options) -> Piece:
-        x = unknowns.real(self._shape(sizes))
+        x = unknowns.real(self.shape_at(sizes))
         unknowns.assume(total_entry(x * x), ">")
         return Piece(x, {"": x})
 
     def contains(self, value: Any, sizes: Sizes) -> bool:
-        x = entries(value, self._shape(sizes))
+        x = entries(value, self.shape_at(sizes))
         return x is not None and not is_all(x == 0)
 
     def wider(self) -> Domain | None:
@@ -156,6 +157,9 @@ class NonConstant(Domain):
 
     size: Size
     rows: Size = 1
+
+    def shape(self) -> tuple[Size, Size]:
+        return self.rows, self.size
 
     def parts(self, sizes: Sizes, options: Options) -> dict[str, Part]:
         return Matrix(self.rows, self.size).parts(sizes, options)
@@ -194,6 +198,12 @@ class Symmetric(Domain):
 
     size: Size
 
+    def shape(self) -> tuple[Size, Size]:
+        return self.size, self.size
+
+    def projected(self, x: Array, sizes: Sizes) -> Projected | None:
+        return mirrored(x)
+
     def parts(self, sizes: Sizes, options: Options) -> dict[str, Part]:
         d = size_of(self.size, sizes)
         return {"": Part((d, d))}
@@ -223,6 +233,12 @@ class PositiveSemidefinite(Domain):
     """
 
     size: Size
+
+    def shape(self) -> tuple[Size, Size]:
+        return self.size, self.size
+
+    def projected(self, x: Array, sizes: Sizes) -> Projected | None:
+        return lifted(x, _is_semidefinite)
 
     def parts(self, sizes: Sizes, options: Options) -> dict[str, Part]:
         d = size_of(self.size, sizes)

@@ -31,6 +31,9 @@ class Tokens(Domain):
     length: Size
     vocabulary: Size
 
+    def shape(self) -> tuple[Size, Size]:
+        return self.length, self.vocabulary
+
     def parts(self, sizes: Sizes, options: Options) -> dict[str, Part]:
         return {"": Part((size_of(self.length, sizes), 1), "whole", 0, size_of(self.vocabulary, sizes) - 1)}
 

@@ -9,9 +9,10 @@ import numpy as np
 
 from resstream.arithmetic import Array, constant, eye, maximum, ones, total, where
 from resstream.arithmetic.unknowns import Unknowns
-from resstream.domains.base import Domain, Options, Part, Parts, Size, Sizes, entries, is_all, size_of
+from resstream.domains.base import Domain, Options, Part, Parts, Projected, Size, Sizes, entries, is_all, size_of
 from resstream.domains.matrices import Matrix
 from resstream.domains.pieces import Piece, constants, fractions, reflected, reflections
+from resstream.domains.projections import on_the_sphere, orthonormal
 
 
 @dataclass(frozen=True)
@@ -29,8 +30,11 @@ class Orthogonal(Domain):
     size: Size
     columns: Size | None = None
 
-    def _shape(self, sizes: Sizes) -> tuple[int, int]:
-        return size_of(self.size, sizes), size_of(self.size if self.columns is None else self.columns, sizes)
+    def shape(self) -> tuple[Size, Size]:
+        return self.size, self.size if self.columns is None else self.columns
+
+    def projected(self, x: Array, sizes: Sizes) -> Projected | None:
+        return orthonormal(x)
 
     def parts(self, sizes: Sizes, options: Options) -> dict[str, Part]:
         d = size_of(self.size, sizes)
@@ -38,7 +42,7 @@ class Orthogonal(Domain):
 
     def build(self, raw: Parts, options: Options, sizes: Sizes) -> Any:
         vectors = raw["vectors"]
-        d, columns = self._shape(sizes)
+        d, columns = self.shape_at(sizes)
         first = np.arange(d)[:, None] == 0
         product = where(first, 1 - 2 * raw["flip"], 1) * eye(d, vectors)
         for k in range(d):
@@ -48,7 +52,7 @@ class Orthogonal(Domain):
 
     def piece(self, unknowns: Unknowns, sizes: Sizes, options: Options) -> Piece:
         """Both components: products of d and of d - 1 reflections, or the equations of orthonormal columns."""
-        d, columns = self._shape(sizes)
+        d, columns = self.shape_at(sizes)
         if unknowns.solves:
             matrix = unknowns.real((d, columns))
             unknowns.assume(matrix.mT @ matrix - np.eye(columns, dtype=int), "==")
@@ -62,12 +66,12 @@ class Orthogonal(Domain):
         return Piece(matrix, lambda value: {"vectors": reflections(value(matrix)), "flip": flip})
 
     def contains(self, value: Any, sizes: Sizes) -> bool:
-        d, columns = self._shape(sizes)
+        d, columns = self.shape_at(sizes)
         x = entries(value, (d, columns))
         return x is not None and is_all(x.mT @ x == eye(columns, x))
 
     def why_empty(self, sizes: Sizes) -> str:
-        d, columns = self._shape(sizes)
+        d, columns = self.shape_at(sizes)
         return f"no {columns} columns of height {d} are orthonormal" if columns > d else ""
 
     def wider(self) -> Domain | None:
@@ -95,6 +99,12 @@ class Sphere(Domain):
 
     size: Size
     rows: Size = 1
+
+    def shape(self) -> tuple[Size, Size]:
+        return self.rows, self.size
+
+    def projected(self, x: Array, sizes: Sizes) -> Projected | None:
+        return on_the_sphere(x)
 
     def parts(self, sizes: Sizes, options: Options) -> dict[str, Part]:
         return Matrix(self.rows, self.size).parts(sizes, options)
@@ -134,6 +144,12 @@ class Ball(Domain):
 
     size: Size
     rows: Size = 1
+
+    def shape(self) -> tuple[Size, Size]:
+        return self.rows, self.size
+
+    def projected(self, x: Array, sizes: Sizes) -> Projected | None:
+        return on_the_sphere(x, inside=True)
 
     def parts(self, sizes: Sizes, options: Options) -> dict[str, Part]:
         rows = size_of(self.rows, sizes)

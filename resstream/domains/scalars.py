@@ -60,6 +60,9 @@ class Scalar(Domain):
         _interval(self)
         super().__post_init__()
 
+    def shape(self) -> tuple[Size, Size]:
+        return 1, 1
+
     def parts(self, sizes: Sizes, options: Options) -> dict[str, Part]:
         return {"": Part((1, 1), ends=(self.low, self.high))}
 
@@ -157,6 +160,9 @@ class Whole(Domain):
         _interval(self)
         super().__post_init__()
 
+    def shape(self) -> tuple[Size, Size]:
+        return self.rows, self.columns
+
     def parts(self, sizes: Sizes, options: Options) -> dict[str, Part]:
         shape = (size_of(self.rows, sizes), size_of(self.columns, sizes))
         return {"": Part(shape, "whole", self.low, self.high)}
@@ -207,6 +213,9 @@ class Subset(Domain):
         n = size_of(self.size, sizes)
         count = 0 if self.count is None else size_of(self.count, sizes)
         return f"{n} things have no subset of {count}" if count > n else ""
+
+    def shape(self) -> tuple[Size, Size]:
+        return 1, self.size
 
     def parts(self, sizes: Sizes, options: Options) -> dict[str, Part]:
         shape = (1, size_of(self.size, sizes))

@@ -11,9 +11,22 @@ import numpy as np
 
 from resstream.arithmetic import Array, absolute, ones, total, where, zeros
 from resstream.arithmetic.unknowns import Unknowns
-from resstream.domains.base import Domain, Options, Part, Parts, Size, Sizes, entries, is_all, size_of
+from resstream.domains.base import (
+    Condition,
+    Domain,
+    Options,
+    Part,
+    Parts,
+    Projected,
+    Size,
+    Sizes,
+    entries,
+    is_all,
+    size_of,
+)
 from resstream.domains.matrices import NonNegative
 from resstream.domains.pieces import Piece, birkhoff, constants, fractions, weights
+from resstream.domains.projections import balanced, mirrored, of_row_sums, require_allowed, require_nonnegative, sums
 from resstream.reference.attention import banded_mask, block_mask, causal_mask, sliding_window_mask
 
 
@@ -32,15 +45,20 @@ class RowStochastic(Domain):
     rows: Size
     columns: Size | None = None
 
-    def _shape(self, sizes: Sizes) -> tuple[int, int]:
-        return size_of(self.rows, sizes), size_of(self.rows if self.columns is None else self.columns, sizes)
+    def shape(self) -> tuple[Size, Size]:
+        return self.rows, self.rows if self.columns is None else self.columns
 
     def allowed(self, sizes: Sizes) -> Array:
         """Booleans (rows, columns): where an entry may be other than 0."""
-        return np.ones(self._shape(sizes), dtype=bool)
+        return np.ones(self.shape_at(sizes), dtype=bool)
+
+    def projected(self, x: Array, sizes: Sizes) -> Projected | None:
+        require_allowed(x, self.allowed(sizes), self)
+        require_nonnegative(x)
+        return of_row_sums(x)
 
     def parts(self, sizes: Sizes, options: Options) -> dict[str, Part]:
-        return {"": Part(self._shape(sizes), "weight")}
+        return {"": Part(self.shape_at(sizes), "weight")}
 
     def build(self, raw: Parts, options: Options, sizes: Sizes) -> Any:
         return over_row_sums(absolute(raw[""]), self.allowed(sizes))
@@ -49,7 +67,7 @@ class RowStochastic(Domain):
         return weights(unknowns, self.allowed(sizes))
 
     def contains(self, value: Any, sizes: Sizes) -> bool:
-        x = entries(value, self._shape(sizes))
+        x = entries(value, self.shape_at(sizes))
         return x is not None and _are_distributions(x) and is_all(x[~self.allowed(sizes)] == 0)
 
     def wider(self) -> Domain | None:
@@ -93,7 +111,7 @@ class PositiveRows(RowStochastic):
         return weights(unknowns, self.allowed(sizes), positive=True)
 
     def contains(self, value: Any, sizes: Sizes) -> bool:
-        x = entries(value, self._shape(sizes))
+        x = entries(value, self.shape_at(sizes))
         return x is not None and is_all(x > 0) and _are_distributions(x)
 
     def wider(self) -> Domain | None:
@@ -110,6 +128,19 @@ class EqualRows(Domain):
 
     rows: Size
     columns: Size
+
+    def shape(self) -> tuple[Size, Size]:
+        return self.rows, self.columns
+
+    def projected(self, x: Array, sizes: Sizes) -> Projected | None:
+        require_nonnegative(x)
+        means = total(x, -2) / len(x)
+        apart = [
+            Condition(f"entry [{i}, {j}] less the mean of its column is", x[i, j] - means[0, j], 0, len(x))
+            for i, j in np.ndindex(x.shape)
+        ]
+        found = of_row_sums(ones((len(x), 1), x) @ means)
+        return Projected(found.member, f"rows made their mean, {found.how}", [*apart, *sums(x)])
 
     def parts(self, sizes: Sizes, options: Options) -> dict[str, Part]:
         return {"": Part((1, size_of(self.columns, sizes)), "weight")}
@@ -218,24 +249,24 @@ class Mask(Domain):
     rows: Size
     columns: Size | None = None
 
-    def _shape(self, sizes: Sizes) -> tuple[int, int]:
-        return size_of(self.rows, sizes), size_of(self.rows if self.columns is None else self.columns, sizes)
+    def shape(self) -> tuple[Size, Size]:
+        return self.rows, self.rows if self.columns is None else self.columns
 
     def parts(self, sizes: Sizes, options: Options) -> dict[str, Part]:
-        return {"": Part(self._shape(sizes), "whole", 0, 1)}
+        return {"": Part(self.shape_at(sizes), "whole", 0, 1)}
 
     def build(self, raw: Parts, options: Options, sizes: Sizes) -> Any:
         allowed = np.asarray(raw[""] == 1, dtype=bool)
         return allowed | ~allowed.any(axis=-1, keepdims=True)
 
     def piece(self, unknowns: Unknowns, sizes: Sizes, options: Options) -> Piece:
-        shape = self._shape(sizes)
+        shape = self.shape_at(sizes)
         rows = [row for row in itertools.product((0, 1), repeat=shape[1]) if any(row)]
         mask = np.array(unknowns.among(itertools.product(rows, repeat=shape[0])), dtype=bool).reshape(shape)
         return Piece(mask, lambda _: {"": fractions(mask)})
 
     def contains(self, value: Any, sizes: Sizes) -> bool:
-        right = isinstance(value, np.ndarray) and value.dtype == bool and value.shape == self._shape(sizes)
+        right = isinstance(value, np.ndarray) and value.dtype == bool and value.shape == self.shape_at(sizes)
         return right and bool(value.any(axis=-1).all())
 
 
@@ -248,6 +279,9 @@ class _OneMask(Domain):
     @abstractmethod
     def mask(self, sizes: Sizes) -> Array:
         """The mask."""
+
+    def shape(self) -> tuple[Size, Size]:
+        return self.size, self.size
 
     def parts(self, sizes: Sizes, options: Options) -> dict[str, Part]:
         return {}
@@ -332,6 +366,9 @@ class Permutation(Domain):
 
     size: Size
 
+    def shape(self) -> tuple[Size, Size]:
+        return self.size, self.size
+
     def parts(self, sizes: Sizes, options: Options) -> dict[str, Part]:
         return {"": Part((1, size_of(self.size, sizes)))}
 
@@ -369,6 +406,13 @@ class DoublyStochastic(Domain):
     """
 
     size: Size
+
+    def shape(self) -> tuple[Size, Size]:
+        return self.size, self.size
+
+    def projected(self, x: Array, sizes: Sizes) -> Projected | None:
+        require_nonnegative(x)
+        return balanced(x)
 
     def parts(self, sizes: Sizes, options: Options) -> dict[str, Part]:
         n = size_of(self.size, sizes)
@@ -416,6 +460,11 @@ class SymmetricDoublyStochastic(DoublyStochastic):
     >>> SymmetricDoublyStochastic(2).contains(np.array([[0.25, 0.75], [0.75, 0.25]]), {})
     True
     """
+
+    def projected(self, x: Array, sizes: Sizes) -> Projected | None:
+        require_nonnegative(x)
+        even, found = mirrored(x), balanced((x + x.mT) / 2)
+        return Projected(found.member, f"{even.how}; {found.how}", [*even.missed, *balanced(x).missed])
 
     def build(self, raw: Parts, options: Options, sizes: Sizes) -> Any:
         matrix = super().build(raw, options, sizes)

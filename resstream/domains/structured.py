@@ -10,9 +10,24 @@ import numpy as np
 
 from resstream.arithmetic import Array, absolute, constant, eye, maximum, minimum, ones, total, where
 from resstream.arithmetic.unknowns import Unknowns
-from resstream.domains.base import Domain, Options, Part, Parts, Size, Sizes, entries, is_all, number, rank_of, size_of
+from resstream.domains.base import (
+    Condition,
+    Domain,
+    Options,
+    Part,
+    Parts,
+    Projected,
+    Size,
+    Sizes,
+    entries,
+    is_all,
+    number,
+    rank_of,
+    size_of,
+)
 from resstream.domains.matrices import Matrix, Symmetric
 from resstream.domains.pieces import Piece, fractions
+from resstream.domains.projections import of_low_rank, require_allowed
 from resstream.domains.triangular import unit_lower
 from resstream.errors import DomainError
 from resstream.reference.attention import block_mask
@@ -39,6 +54,9 @@ class SymmetricWithSpectrum(Domain):
             raise DomainError(f"{name}: spectrum: expected numbers such as (4, 1, 0), got {self.spectrum!r:.40}")
         object.__setattr__(self, "spectrum", tuple(number(name, "spectrum", value) for value in self.spectrum))
         super().__post_init__()
+
+    def shape(self) -> tuple[Size, Size]:
+        return len(self.spectrum), len(self.spectrum)
 
     def parts(self, sizes: Sizes, options: Options) -> dict[str, Part]:
         d = len(self.spectrum)
@@ -90,6 +108,12 @@ class LowRank(Domain):
     columns: Size
     rank: Size
 
+    def shape(self) -> tuple[Size, Size]:
+        return self.rows, self.columns
+
+    def projected(self, x: Array, sizes: Sizes) -> Projected | None:
+        return of_low_rank(x, size_of(self.rank, sizes))
+
     def parts(self, sizes: Sizes, options: Options) -> dict[str, Part]:
         rows, columns, rank = (size_of(size, sizes) for size in (self.rows, self.columns, self.rank))
         return {"column": Part((rows, rank)), "row": Part((rank, columns))}
@@ -128,6 +152,16 @@ class BlockDiagonal(Domain):
     size: Size
     block: Size
 
+    def shape(self) -> tuple[Size, Size]:
+        return self.size, self.size
+
+    def allowed(self, sizes: Sizes) -> Array:
+        return block_mask(size_of(self.size, sizes), size_of(self.block, sizes))
+
+    def projected(self, x: Array, sizes: Sizes) -> Projected | None:
+        require_allowed(x, self.allowed(sizes), self)
+        return None
+
     def parts(self, sizes: Sizes, options: Options) -> dict[str, Part]:
         return Matrix(self.size, self.size).parts(sizes, options)
 
@@ -157,6 +191,18 @@ class Alibi(Domain):
     """
 
     size: Size
+
+    def shape(self) -> tuple[Size, Size]:
+        return self.size, self.size
+
+    def projected(self, x: Array, sizes: Sizes) -> Projected | None:
+        near = x[0, -1] / max(len(x) - 1, 1) * _distances(len(x))
+        off, size = x - near, absolute(near)
+        missed = [
+            Condition(f"entry [{i}, {j}] less its part of the furthest is", off[i, j], 0, 1, size[i, j])
+            for i, j in np.ndindex(x.shape)
+        ]
+        return Projected(near, "the slope taken from the furthest pair", missed)
 
     def parts(self, sizes: Sizes, options: Options) -> dict[str, Part]:
         return {"slope": Part((1, 1), "weight")}

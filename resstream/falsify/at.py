@@ -21,7 +21,7 @@ from resstream.errors import ArithmeticLimit, ClaimError, DomainError
 from resstream.falsify.certify import Certificate, certify
 from resstream.falsify.counterexample import beside_text
 from resstream.falsify.judge import HOLDS, OUTSIDE, PRECISIONS, TIED, UNDECIDED, VIOLATED, Judgement
-from resstream.falsify.objects import ROUNDING, Radius, Taken, arrays_in, fitted, sizes_of, taken
+from resstream.falsify.objects import ROUNDING, Radius, Taken, fitted, sizes_of, taken
 
 # ---- the answer -------------------------------------------------------------
 
@@ -221,15 +221,17 @@ def at(
         name: fitted(name, domain, numbers[name], objects[name], known, around) for name, domain in claim.over.items()
     }
     pinned = dataclasses.replace(
-        claim, over={name: found[name].domain(domain) for name, domain in claim.over.items()}, sizes={}
+        claim,
+        over={name: found[name].domain(domain) for name, domain in claim.over.items()},
+        sizes={name: range(size, size + 1) for name, size in known.items()},
     )
     raw = Instance(
         known,
-        {},
+        {f"{name}.{option}": choice for name, one in found.items() for option, choice in one.options().items()},
         {
             f"{name}.{path}" if path else name: array
             for name, one in found.items()
-            for path, array in arrays_in(one.middle).items()
+            for path, array in one.arrays().items()
         },
     )
     # More bits make no ball of given numbers narrower.

@@ -10,7 +10,7 @@ from resstream import claims
 from resstream.claim import Claim
 from resstream.falsify.pool import Pool
 from resstream.falsify.profiles import profile
-from resstream.falsify.search import search
+from resstream.falsify.search import exhaustion_plan, search
 from resstream.falsify.verdict import Verdict
 
 
@@ -73,7 +73,9 @@ def row_of(verdict: Verdict) -> Row:
 def check_one(claim: Claim, profile_name: str, seed: int) -> Row:
     """Search for a counterexample to one claim."""
     settings = profile(profile_name)
-    verdict = search(claim, settings.chunks(), seed, settings.floor)
+    chunks = settings.chunks()
+    chunks = exhaustion_plan(claim, sum(chunk.size for chunk in chunks)) or chunks
+    verdict = search(claim, chunks, seed, settings.floor)
     if any(note.startswith("interrupted") for note in verdict.notes):
         raise KeyboardInterrupt  # which the search has caught: it ends the check, not one claim of it
     return row_of(verdict)

@@ -1,9 +1,9 @@
 """Objects that somebody gives a claim: read as the exact numbers that they are, fitted into domains, or taken as balls.
 
-Where a domain asks for exactness that rounding broke (rows that sum to 1 - 3e-8) the object is projected: its rows are
-divided by their sums, in rationals, and the distance is reported. Or every number given stands for a ball, of the
-rounding of its floats or of a radius of one's own, and the object for all members of its domain inside. Rows further
-from one than rounding can be (`resstream.foreign.furthest_sum`) are refused either way.
+Where a domain asks for exactness that rounding broke (rows that sum to 1 - 3e-8) the object is projected, as the domain
+says: its rows are divided by their sums, in rationals, and the distance is reported. Or every number given stands for a
+ball, of the rounding of its floats or of a radius of one's own, and the object for all members of its domain inside.
+What misses a condition by more than rounding can (`resstream.foreign.furthest_sum`) is refused either way.
 """
 
 from __future__ import annotations
@@ -17,10 +17,11 @@ from typing import Any
 import numpy as np
 from flint import arb, fmpq
 
-from resstream.arithmetic import RATIONAL, Array, BallEntry
+from resstream.arithmetic import RATIONAL, Array, BallEntry, to_fraction
 from resstream.arithmetic.entries import entries_of
+from resstream.arithmetic.rationals import exact_value
 from resstream.claim import Claim
-from resstream.domains import Count, Domain, Options, Part, Parts, RowStochastic, Sizes, Stack
+from resstream.domains import Count, Domain, Options, Pair, Part, Parts, Product, Sizes, Stack
 from resstream.domains import Norm as NormDomain
 from resstream.errors import ArithmeticLimit, DomainError
 from resstream.foreign import FURTHEST_SUM, ROUNDINGS, as_numbers, furthest_sum, radii_of_rounding, rounding
@@ -109,8 +110,18 @@ def _balls(entries: Array, middles: Array, radii: Array) -> Array:
 # ---- objects as they are given ----------------------------------------------
 
 
+@dataclass(frozen=True)
+class Drawn:
+    """An object by the raw arrays and options that its domain builds it from, in whatever number system it is read."""
+
+    raw: Mapping[str, Array]
+    options: Options
+
+
 def taken(name: str, domain: Domain, value: Any) -> Any:
     """An object as somebody gave it, with its arrays as exact numbers and two axes."""
+    if isinstance(value, Drawn):
+        return value
     if isinstance(domain, NormDomain):
         if isinstance(value, str) and value in domain.options()["kind"]:
             return Norm(value)
@@ -125,6 +136,12 @@ def taken(name: str, domain: Domain, value: Any) -> Any:
         if isinstance(value, str | bytes) or not hasattr(value, "__len__") or not len(value):
             raise DomainError(f"{name}: expected a list of some objects of {domain.inner}, got {type(value).__name__}")
         return [taken(f"{name}[{place}]", domain.inner, inner) for place, inner in enumerate(value)]
+    if (several := _several(domain)) is not None:
+        if not isinstance(value, list | tuple) or len(value) != len(several):
+            got = f"{len(value)} of them" if isinstance(value, list | tuple) else type(value).__name__
+            of_each = ", ".join(map(str, several))
+            raise DomainError(f"{name}: expected a tuple of one object of each of {of_each}, got {got}")
+        return tuple(taken(f"{name}[{place}]", *pair) for place, pair in enumerate(zip(several, value, strict=True)))
     if is_dataclass(value) and not isinstance(value, type):
         arrays = {path: as_numbers(array, f"{name}.{path}") for path, array in arrays_in(value).items()}
         return with_arrays(value, arrays)
@@ -142,7 +159,8 @@ def sizes_of(claim: Claim, objects: Mapping[str, Any], given: Mapping[str, int])
     """The number that each size stands for, by the shapes of the objects; ones that disagree raise DomainError."""
     sizes = dict(given)
     for name, value in objects.items():
-        _meet(name, claim.over[name], value, sizes)
+        if not isinstance(value, Drawn):
+            _meet(name, claim.over[name], value, sizes)
     missing = [size for size in claim.size_ranges() if size not in sizes]
     if missing:
         raise DomainError(f"sizes: no object tells {', '.join(missing)}: give sizes={{{missing[0]!r}: ...}}")
@@ -155,22 +173,28 @@ def _meet(name: str, domain: Domain, value: Any, sizes: dict[str, int]) -> None:
         if known is not None and known != number:
             raise DomainError(f"{name}: has {number} where {domain} has {size}, which is {known} elsewhere")
 
-    given = vars(domain)
     if isinstance(domain, Stack):
         settle(domain.length, len(value))
-        for place, inner in enumerate(value):
-            _meet(f"{name}[{place}]", domain.inner, inner, sizes)
-    elif isinstance(domain, Count):
+    for place, inner in enumerate(_inside(domain, value)):
+        _meet(f"{name}[{place}]", *inner, sizes)
+    if isinstance(domain, Count):
         settle(domain.size, value)
-    elif isinstance(value, np.ndarray):
-        rows = given.get("rows", given.get("length", given.get("size")))
-        columns = given.get("columns", given.get("vocabulary")) or rows
-        if type(domain).__name__ == "NonConstant":
-            rows, columns = given.get("rows", 1), given["size"]
-        elif type(domain).__name__ in ("Scalar", "Whole"):
-            rows, columns = given.get("rows", 1), 1
-        settle(rows, value.shape[0])
-        settle(columns, value.shape[1])
+    elif isinstance(value, np.ndarray) and (shape := domain.shape()) is not None:
+        for size, length in zip(shape, value.shape, strict=True):
+            settle(size, length)
+
+
+def _several(domain: Domain) -> list[Domain] | None:
+    """The domains of what is a tuple of one object of each; None for other domains."""
+    if isinstance(domain, Product):
+        return list(domain.factors)
+    return [domain.inner, domain.inner] if isinstance(domain, Pair) else None
+
+
+def _inside(domain: Domain, value: Any) -> list[tuple[Domain, Any]]:
+    """The objects that one consists of, each with its domain: a stack, or a tuple."""
+    inner = [domain.inner] * len(value) if isinstance(domain, Stack) else _several(domain)
+    return [] if inner is None else list(zip(inner, value, strict=True))
 
 
 @dataclass(frozen=True)
@@ -180,6 +204,8 @@ class Taken:
     middle: Any
     distance: Fraction = Fraction(0)
     """Largest l1 distance that a row was moved: 0 where the object was in its domain as given."""
+    how: str = ""
+    """How it was moved."""
     radii: Mapping[str, Array] | None = None
     """Of every entry of every array; None for a point."""
     kind: str = ""
@@ -194,14 +220,25 @@ class Taken:
     def note(self) -> str:
         """In words; empty for an object taken as it was given."""
         if self.radius:
-            sums = f"; rows summed to one within {_up(self.distance)}" if self.distance else ""
-            return f"every member of its domain whose entries are within {_up(self.radius)} ({self.kind}){sums}"
+            near = f"; one of them ({self.how}) has no row further than {_up(self.distance)} in l1"
+            every = f"every member of its domain whose entries are within {_up(self.radius)} ({self.kind})"
+            return every + (near if self.distance else "")
         if self.distance:
-            return f"rows divided by their sums, exactly; no row moved by more than {_up(self.distance)} in l1"
+            return f"{self.how}; no row moved by more than {_up(self.distance)} in l1"
         return ""
 
-    def domain(self, inner: Domain) -> Exactly:
+    def arrays(self) -> Mapping[str, Array]:
+        """The raw arrays of what the claim is judged on."""
+        return self.middle.raw if isinstance(self.middle, Drawn) else arrays_in(self.middle)
+
+    def options(self) -> Options:
+        """Its options."""
+        return self.middle.options if isinstance(self.middle, Drawn) else {}
+
+    def domain(self, inner: Domain) -> Domain:
         """What the claim is judged on, in place of the domain that it names."""
+        if isinstance(self.middle, Drawn):
+            return inner
         return Exactly(inner, self.middle) if self.radii is None else Near(inner, self.middle, self.radii)
 
 
@@ -223,51 +260,49 @@ def fitted(name: str, domain: Domain, value: Any, given: Any, sizes: Sizes, arou
     value: the object as exact numbers (`taken`), given: as it came. A ball is about the numbers given, and wide enough
     to hold the point that they are projected to: it has a member.
     """
-    if isinstance(domain, Stack):
+    if isinstance(value, Drawn):
+        return Taken(value)
+    if isinstance(domain, Stack) or _several(domain) is not None:
         one_by_one = [
-            fitted(f"{name}[{place}]", domain.inner, one, given[place], sizes, around)
-            for place, one in enumerate(value)
+            fitted(f"{name}[{place}]", inner, one, given[place], sizes, around)
+            for place, (inner, one) in enumerate(_inside(domain, value))
         ]
-        return _stacked(one_by_one)
-    middle, distance = value, Fraction(0)
-    if isinstance(domain, RowStochastic):
-        middle, distance = _projected(name, domain, value, rounding(given), sizes)
+        return _together(one_by_one, type(value))
+    point = Taken(value)
     try:
-        inside = domain.contains(_in_rationals(middle), sizes)
+        if not domain.contains(_in_rationals(value), sizes):
+            point = _projected(name, domain, value, rounding(given), sizes)
     except NotImplementedError as unknown:
         raise DomainError(f"{name}: {unknown}, so it cannot be given") from None
-    if not inside:
-        raise DomainError(f"{name}: the object given is not in {domain}")
     if around is None:
-        return Taken(middle, distance)
+        return point
     if isinstance(domain, NormDomain):  # which says how lengths are measured, and is no measured number
-        return Taken(middle, distance, {path: _zeros(array) for path, array in arrays_in(middle).items()})
-    return _ball(domain, value, middle, distance, given, sizes, around)
+        return dataclasses.replace(point, radii={path: _zeros(array) for path, array in arrays_in(value).items()})
+    return _ball(domain, value, point, given, sizes, around)
 
 
-def _ball(
-    domain: Domain, value: Any, middle: Any, distance: Fraction, given: Any, sizes: Sizes, around: Radius
-) -> Taken:
-    sources, members = arrays_in(given) if is_dataclass(given) else {"": given}, arrays_in(middle)
+def _ball(domain: Domain, value: Any, point: Taken, given: Any, sizes: Sizes, around: Radius) -> Taken:
+    sources, members = arrays_in(given) if is_dataclass(given) else {"": given}, arrays_in(point.middle)
+    allowed = domain.allowed(sizes)
     radii: dict[str, Array] = {}
     for path, array in arrays_in(value).items():
         if around == ROUNDING:
             own = radii_of_rounding(sources.get(path, array), array)
         else:
             own = np.full(array.shape, Fraction(around), dtype=object)  # type: ignore[arg-type]
-        if isinstance(domain, RowStochastic):
-            own[~domain.allowed(sizes)] = Fraction(0)
+        if allowed is not None:
+            own[~allowed] = Fraction(0)
         moved = [abs(Fraction(a) - Fraction(b)) for a, b in zip(array.flat, members[path].flat, strict=True)]
         radii[path] = own + np.array([*moved, None], dtype=object)[:-1].reshape(array.shape)
     kind = "the rounding of their floats" if around == ROUNDING else f"{float(around):g} asked for"  # type: ignore[arg-type]
-    return Taken(value, distance, radii, kind)
+    return dataclasses.replace(point, middle=value, radii=radii, kind=kind)
 
 
 def _zeros(array: Array) -> Array:
     return np.full(array.shape, Fraction(0), dtype=object)
 
 
-def _stacked(found: list[Taken]) -> Taken:
+def _together(found: list[Taken], kind_of: type) -> Taken:
     radii = None
     if all(one.radii is not None for one in found):
         radii = {
@@ -275,40 +310,39 @@ def _stacked(found: list[Taken]) -> Taken:
             for place, one in enumerate(found)
             for path, array in (one.radii or {}).items()
         }
-    kind = next((one.kind for one in found if one.kind), "")
-    return Taken([one.middle for one in found], max(one.distance for one in found), radii, kind)
+    how = "; ".join(dict.fromkeys(one.how for one in found if one.how))
+    kind = "; ".join(dict.fromkeys(one.kind for one in found if one.kind))
+    return Taken(kind_of(one.middle for one in found), max(one.distance for one in found), how, radii, kind)
 
 
 def _in_rationals(value: Any) -> Any:
     return with_arrays(value, {path: RATIONAL.array(array) for path, array in arrays_in(value).items()})
 
 
-def _projected(name: str, domain: RowStochastic, A: Array, epsilon: float, sizes: Sizes) -> tuple[Array, Fraction]:
-    """The rows over their sums, and the largest l1 distance of one; the array itself where there is nothing to do."""
-    exact = np.empty(A.shape, dtype=object)
-    for place, entry in np.ndenumerate(A):
-        exact[place] = Fraction(entry)
-    allowed = domain.allowed(sizes)
-    forbidden: Array = (A != 0) & ~allowed if A.shape == allowed.shape else np.zeros((0, 2), dtype=bool)
-    if forbidden.any():
-        at_row, at_column = (int(place) for place in np.argwhere(forbidden)[0])
-        got = float(A[at_row, at_column])
-        raise DomainError(f"{name}: expected 0 at [{at_row}, {at_column}] in {domain}, got {got}")
-    bound = furthest_sum(epsilon, A.shape[1])
-    furthest = Fraction(0)
-    for index, row in enumerate(exact):
-        if min(row) < 0:
-            column = int(np.argmin(row))
+def _projected(name: str, domain: Domain, value: Any, epsilon: float, sizes: Sizes) -> Taken:
+    """The member that the domain offers for numbers that rounding moved out of it, and how far its rows are in l1.
+
+    DomainError where it offers none, and for what misses a condition by more than rounding can.
+    """
+    try:
+        found = domain.projected(_in_rationals(value), sizes) if isinstance(value, np.ndarray) else None
+    except DomainError as reason:
+        raise DomainError(f"{name}: {reason}") from None
+    if found is None:
+        raise DomainError(f"{name}: the object given is not in {domain}")
+    for one in found.missed:
+        got, scale = to_fraction(exact_value(one.value)), to_fraction(exact_value(one.scale))
+        bound, most = furthest_sum(epsilon, one.terms) * scale, float(FURTHEST_SUM * scale)
+        if abs(got - one.wanted) > bound:
             raise DomainError(
-                f"{name}: expected entries of at least 0, got {float(row[column])} at [{index}, {column}]"
+                f"{name}: {one.text} {float(got):.12g}, which is not {one.wanted} within {float(bound):.3g}: "
+                f"{ROUNDINGS} roundings an entry of the numbers given, and never more than {most:g}"
             )
-        total = sum(row)
-        if abs(total - 1) > bound:
-            raise DomainError(
-                f"{name}: row {index} sums to {float(total):.12g}, which is not 1 within {float(bound):.3g}: "
-                f"{ROUNDINGS} roundings an entry of the numbers given, and never more than {float(FURTHEST_SUM):g}"
-            )
-        moved = row / total
-        furthest = max(furthest, sum(abs(row - moved)))
-        exact[index] = moved
-    return (exact, furthest) if furthest else (A, furthest)
+    if not domain.contains(found.member, sizes):
+        raise DomainError(f"{name}: the object given is not in {domain}, nor with {found.how}")
+    exact, furthest = np.empty(value.shape, dtype=object), Fraction(0)
+    for place, entry in np.ndenumerate(found.member):
+        exact[place] = to_fraction(exact_value(entry))
+    for row, moved in zip(value, exact, strict=True):
+        furthest = max(furthest, sum((abs(Fraction(a) - b) for a, b in zip(row, moved, strict=True)), Fraction(0)))
+    return Taken(exact, furthest, found.how)

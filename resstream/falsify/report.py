@@ -17,6 +17,7 @@ def verdict_json(verdict: Verdict) -> dict[str, Any]:
         "claim": verdict.claim.id,
         "seed": verdict.seed,
         "budget": verdict.budget,
+        "every": verdict.every,
         "evaluations": tally.evaluations,
         "accepted": tally.accepted,
         "let_in_by_floats": tally.let_in,
@@ -51,7 +52,7 @@ def verdict_text(verdict: Verdict) -> str:
     claim, tally = verdict.claim, verdict.tally
     lines = {
         "refuted": [],
-        "survived": [f"{claim.id} survived: no violation found, which is no proof"],
+        "survived": [_survived(verdict)],
         "undecided": [
             f"{claim.id} is undecided: {tally.undecided:,} of {tally.judged:,} judged instances could not be"
         ],
@@ -69,6 +70,23 @@ def verdict_text(verdict: Verdict) -> str:
         lines.append(f"smallest relative margin {tally.smallest_margin:.3g}")
     lines += [f"note: {note}" for note in verdict.notes]
     return "\n".join(lines)
+
+
+def _survived(verdict: Verdict) -> str:
+    if verdict.every is None:
+        return f"{verdict.claim.id} survived: no violation found, which is no proof"
+    ranges = verdict.claim.size_ranges()
+    sizes = ", ".join(f"{name} = {_range(values)}" for name, values in ranges.items())
+    tied = f", {verdict.tally.tied:,} of them as far as digits tell" if verdict.tally.tied else ""
+    met = f" that meets its hypotheses ({verdict.tally.accepted:,})" if verdict.tally.accepted < verdict.every else ""
+    return (
+        f"{verdict.claim.id} survived: the search was exhaustive, it holds at each of its {verdict.every:,} instances"
+        f"{met}{tied}" + (f"; {sizes}" if sizes else "")
+    )
+
+
+def _range(values: range) -> str:
+    return str(values[0]) if len(values) == 1 else f"{values[0]}..{values[-1]}"
 
 
 def counts(tally: Tally) -> str:

@@ -55,6 +55,8 @@ def falsify(
     the budget, the seed and the engines, not on the workers.
     seconds: a limit in time, kept even if the claim hangs. memory: a directory in which counterexamples are kept; those
     of earlier runs are tried first. save: a directory that the counterexample is written to as soon as it is judged.
+    Of a claim with finitely many instances, no more than the budget and 4,096, each is judged exactly, and that is said
+    (`Verdict.every`): so it is over `Given`, with finite domains beside it.
     Whatever ended the run early is in the verdict's `notes`. Raises ClaimError for a badly stated claim.
 
     >>> from resstream.claims import lookup

@@ -15,7 +15,7 @@ import numpy as np
 from resstream.arithmetic import Array
 from resstream.claim import Assessment, Batch, Claim, Instance, Margin
 from resstream.errors import ArithmeticLimit, ClaimError, ClaimFault, DomainError
-from resstream.falsify import batches, climb, corners, engines, pool
+from resstream.falsify import batches, climb, corners, engines, exhaustion, pool
 from resstream.falsify.certify import Certificate, certify
 from resstream.falsify.verdict import Tally, Verdict, add_up, conclude
 
@@ -30,6 +30,9 @@ EXAMPLES = 100
 
 SUSPECTS = 8
 """Instances of a batch that are judged for their float64 margin; as many again are judged by lot."""
+
+EVERY = 16
+"""Instances in a chunk of those that are gone through one by one."""
 
 NEAR = 1e-9
 """Relative float64 margins below this make a suspect: near enough for rounding to hide a violation."""
@@ -79,6 +82,8 @@ def budget_plan(claim: Claim, budget: int, chosen: Sequence[str] = ENGINES) -> l
             raise ClaimError(f"engine {name!r}: expected some of {', '.join(ENGINES)}")
     if budget < 1:
         raise ClaimError(f"budget: expected at least 1 evaluation, got {budget}")
+    if tuple(chosen) == ENGINES and (every := exhaustion_plan(claim, budget)):
+        return every
     left = budget
     chunks: list[Chunk] = []
     for chunk in _endless(claim, budget):
@@ -90,6 +95,13 @@ def budget_plan(claim: Claim, budget: int, chosen: Sequence[str] = ENGINES) -> l
         if left == 0:
             return chunks
     return chunks
+
+
+def exhaustion_plan(claim: Claim, budget: int) -> list[Chunk]:
+    """The chunks that judge every instance of a claim; none where it has no end of them, or more than the budget."""
+    instances = exhaustion.count(claim) or 0
+    starts = range(0, instances, EVERY) if instances <= budget else ()
+    return [Chunk("exhaustion", number, min(EVERY, instances - start)) for number, start in enumerate(starts)]
 
 
 _ENGINE_OF = {"scan": "corners", "evolution": "climb"}
@@ -136,6 +148,7 @@ def search(
 ) -> Verdict:
     """Run chunks in order until one refutes or raises, and say what they add up to.
 
+    Where the chunks are those of `exhaustion_plan` the verdict says of how many instances it is, and that they are all.
     With several workers, or a limit in seconds, chunks run in processes of their own. Whatever ends a run early (the
     limit, Ctrl-C, a worker that died) is said in the verdict's notes, and what was judged by then is kept.
     """
@@ -166,7 +179,9 @@ def search(
         claim = replace(claim, batched=False)
     if tally.violating is not None and tally.certificate is None:
         _certify_again(claim, tally)
-    verdict = conclude(claim, tally, seed, floor, time.perf_counter() - start, tuple(notes))
+    whole = not missing and not tally.finished and all(chunk.engine == "exhaustion" for chunk in chunks)
+    every = sum(chunk.size for chunk in chunks) if chunks and whole else None
+    verdict = conclude(claim, tally, seed, floor, time.perf_counter() - start, tuple(notes), every)
     return replace(verdict, notes=(*verdict.notes, *mode, *claim.notes))
 
 
@@ -229,9 +244,22 @@ def run_chunk(claim: Claim, chunk: Chunk, seed: int) -> Tally:
         return scores
 
     with contextlib.suppress(_Finished):
-        _engine(claim, chunk, rng, show)
+        if chunk.engine == "exhaustion":
+            _judge_every(claim, chunk, tally)
+        else:
+            _engine(claim, chunk, rng, show)
     tally.engine = _ENGINE_OF.get(chunk.engine, chunk.engine)
     return tally
+
+
+def _judge_every(claim: Claim, chunk: Chunk, tally: Tally) -> None:
+    start = chunk.number * EVERY
+    for raw in exhaustion.instances(claim, start, start + chunk.size):
+        tally.evaluations += 1
+        tally.accepted += 1  # what the judge finds outside the hypotheses is taken off again
+        _judge_one(claim, raw, float("nan"), tally)
+        if tally.finished:
+            return
 
 
 def _engine(claim: Claim, chunk: Chunk, rng: np.random.Generator, show: Callable[..., Array]) -> None:
@@ -425,4 +453,14 @@ def _examine_halves(
     return scores
 
 
-__all__ = ["ENGINES", "Chunk", "budget_plan", "examine", "plan", "run_chunk", "scores_of", "search"]
+__all__ = [
+    "ENGINES",
+    "Chunk",
+    "budget_plan",
+    "examine",
+    "exhaustion_plan",
+    "plan",
+    "run_chunk",
+    "scores_of",
+    "search",
+]

@@ -167,6 +167,8 @@ class Verdict:
     notes: tuple[str, ...] = ()
     """What the run did not do, and why."""
     budget: int = 0
+    every: int | None = None
+    """How many instances the claim has, where each of them was judged exactly: the search left none out."""
     counterexample: Counterexample | None = None
     """The shrunk counterexample, where `falsify` found one."""
 
@@ -204,10 +206,18 @@ def add_up(done: Mapping[int, Tally], count: int) -> tuple[Tally, int]:
     return tally, count
 
 
-def conclude(claim: Claim, tally: Tally, seed: int, floor: int, seconds: float, notes: tuple[str, ...] = ()) -> Verdict:
+def conclude(
+    claim: Claim,
+    tally: Tally,
+    seed: int,
+    floor: int,
+    seconds: float,
+    notes: tuple[str, ...] = (),
+    every: int | None = None,
+) -> Verdict:
     """The verdict that a tally amounts to; a run that was broken off is no survival, and what is not known is not held.
 
-    floor: how many instances must have met the hypotheses.
+    floor: how many instances must have met the hypotheses. every: how many there are, where the judge saw them all.
     """
     if tally.outside and tally.judged == tally.outside + tally.open:
         tally.turn_down()
@@ -222,11 +232,13 @@ def conclude(claim: Claim, tally: Tally, seed: int, floor: int, seconds: float, 
         status = UNDECIDED
     elif tally.undefined:
         status = UNDEFINED
+    elif every is not None and (tally.accepted or tally.outside == tally.judged):
+        status = SURVIVED if tally.accepted else VACUOUS
     elif tally.accepted < floor or tally.let_in or any(note != TIME_IS_UP and "not done" not in note for note in notes):
         status = GAVE_UP
     else:
         status = SURVIVED
-    return Verdict(claim, status, seed, tally, seconds, notes=notes)
+    return Verdict(claim, status, seed, tally, seconds, notes=notes, every=every)
 
 
 __all__ = ["STATUSES", "TIME_IS_UP", "Tally", "Verdict", "add_up", "conclude"]

@@ -289,8 +289,13 @@ class Binding:
         for prompt, layer, head, kind in product(prompts, layers, heads, kinds):
             yield Site(prompt, layer, head, kind)
 
-    def objects(self, site: Site, seen: Activations, rng: np.random.Generator) -> dict[str, Any]:
-        """The claim's objects at a place; a claim that does not fit the shapes there raises NotApplicable."""
+    def objects(
+        self, site: Site, seen: Activations, rng: np.random.Generator, drawn: Made | None = None
+    ) -> dict[str, Any]:
+        """The claim's objects at a place; a claim that does not fit the shapes there raises NotApplicable.
+
+        drawn: what is made of the domain, sizes and raw arrays of those that are drawn; built in floats without it.
+        """
         look = Look(site, seen)
         objects = {name: role.get(look) for name, role in self.roles.items()}
         if self.costly:
@@ -300,11 +305,12 @@ class Binding:
             }
         sizes = _sizes(self.claim, objects)
         for name in self.drawn:
-            objects[name] = _draw(self.claim, name, sizes, rng)
+            objects[name] = _draw(self.claim, name, sizes, rng, drawn or _built)
         if self.norm:
             objects[self.norm] = NormValue(site.norm)
         for name, domain in self.claim.over.items():
-            _require_member(name, domain, objects[name])
+            if name not in self.drawn:
+                _require_member(name, domain, objects[name])
         return Objects(objects, sizes)
 
     def counts(self, objects: Mapping[str, Any]) -> dict[str, int]:
@@ -434,13 +440,8 @@ def _sizes(claim: Claim, objects: Mapping[str, Any]) -> dict[str, int]:
             domain, value = domain.inner, value[0]
         if not isinstance(value, np.ndarray):
             continue
-        given = vars(domain)
-        rows = given.get("rows", given.get("size"))
-        columns = given.get("columns") or rows  # square where nothing else is said
-        if isinstance(domain, NonConstant):
-            rows, columns = getattr(domain, "rows", 1), domain.size
-        meet(rows, value.shape[-2], name)
-        meet(columns, value.shape[-1], name)
+        for size, length in zip(domain.shape() or (), value.shape[-2:], strict=False):
+            meet(size, length, name)
     for size, values in claim.size_ranges().items():
         number = sizes.get(size)
         if number is not None and (number < values[0] or (number - values[0]) % values.step):
@@ -452,14 +453,30 @@ def _sizes(claim: Claim, objects: Mapping[str, Any]) -> dict[str, int]:
     return sizes
 
 
-def _draw(claim: Claim, name: str, sizes: Mapping[str, int], rng: np.random.Generator) -> Any:
-    """An object from a variable's domain, generic: its raw arrays are standard normal, or whole in their range."""
+Made = Callable[[Domain, Mapping[str, int], Mapping[str, Array], Mapping[str, str]], Any]
+
+
+def _draw(claim: Claim, name: str, sizes: Mapping[str, int], rng: np.random.Generator, made: Made) -> Any:
+    """An object from a variable's domain, generic: of raw arrays that are standard normal, or whole in their range.
+
+    Square ones have zeros on the diagonal and small numbers beside it, of few digits: triangular factors of them are
+    well-conditioned at any width, and their exact products short.
+    """
     domain = claim.over[name]
     options = {option: values[0] for option, values in domain.options().items()}
     raw = {}
     for part, spec in domain.parts(sizes, options).items():
         values = rng.standard_normal(spec.shape)
-        raw[part] = FLOAT64.array(rng.integers(spec.low, spec.high + 1, spec.shape) if spec.kind == "whole" else values)
+        if spec.kind == "whole":
+            values = FLOAT64.array(rng.integers(spec.low, spec.high + 1, spec.shape))
+        elif len(spec.shape) == 2 and spec.shape[0] == spec.shape[1] > 1:
+            unit = 2.0 ** -np.ceil(np.log2(spec.shape[0]))
+            values = np.rint(8 * values) / 8 * unit * (1 - np.eye(spec.shape[0]))
+        raw[part] = values
+    return made(domain, sizes, raw, options)
+
+
+def _built(domain: Domain, sizes: Mapping[str, int], raw: Mapping[str, Array], options: Mapping[str, str]) -> Any:
     return domain.build(raw, options, sizes)
 
 

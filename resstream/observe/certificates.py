@@ -62,7 +62,7 @@ def _outcome(
     objects = one_of(objects_at(binding, place, seen, seed, around), place.worst)
     try:
         found = at(binding.claim, objects, binding.counts(objects), around if ball else None)
-    except ResstreamError as failure:  # what was drawn in floats (a rotation, say) is no exact member of its domain
+    except ResstreamError as failure:
         return UNDECIDED, str(failure)
     if found.outcome == OUTSIDE:
         return OUTSIDE, "its hypotheses are not met exactly, by less than floats can tell"

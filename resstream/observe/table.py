@@ -12,7 +12,8 @@ import numpy as np
 from resstream.arithmetic import FLOAT64, Array, Literal, to_float
 from resstream.claim import Claim
 from resstream.errors import ResstreamError
-from resstream.observe.bind import Binding, NotApplicable, Site
+from resstream.falsify.objects import Drawn
+from resstream.observe.bind import Binding, Made, NotApplicable, Site
 from resstream.observe.seen import Activations
 from resstream.reference import L2, diameter, operator_norm
 from resstream.relations import Comparison
@@ -190,14 +191,20 @@ def evaluate(
 
 
 def objects_at(binding: Binding, place: Place, seen: Activations, seed: int, around: float | None) -> dict[str, Any]:
-    """The objects that a place was evaluated at."""
-    return _objects(binding, place.site, seen, seed, place.draw, around)
+    """The objects that a place was evaluated at, the drawn ones as what they are built from, for the judge."""
+    return _objects(binding, place.site, seen, seed, place.draw, around, lambda *made: Drawn(*made[2:]))
 
 
 def _objects(
-    binding: Binding, site: Site, seen: Activations, seed: int, draw: int, around: float | None
+    binding: Binding,
+    site: Site,
+    seen: Activations,
+    seed: int,
+    draw: int,
+    around: float | None,
+    drawn: Made | None = None,
 ) -> dict[str, Any]:
-    objects = binding.objects(site, seen, np.random.default_rng([seed, *binding.claim.seed_words()]))
+    objects = binding.objects(site, seen, np.random.default_rng([seed, *binding.claim.seed_words()]), drawn)
     if not draw or around is None:
         return objects
     rng = np.random.default_rng([seed, draw, *binding.claim.seed_words()])

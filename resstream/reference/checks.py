@@ -35,12 +35,14 @@ from resstream.arithmetic import (
     total,
 )
 from resstream.errors import DomainError, ShapeError, Undecided
+from resstream.foreign import furthest_sum
 
-ROUNDINGS = 16
-"""How many roundings per entry a float row sum may be away from one: enough for a product of a dozen such matrices."""
+CEILING = Fraction(1, 1000)
+"""What a row sum may be away from one, and an entry below zero, at most, however coarse the dtype and wide the row.
 
-CEILING = 1e-3
-"""What a row sum may be away from one, and an entry below zero, at most, however coarse the dtype and wide the row."""
+Less than what is let in where objects are given to a claim (`resstream.foreign.FURTHEST_SUM`): there rows are divided
+by their sums and the distance is reported, here one goes on with the rows as they are, and three digits are to stand.
+"""
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -267,8 +269,9 @@ def require_row_stochastic(name: str, A: Any) -> Array:
         return A
     values = frozen(A)
     sums = total(values)
-    precision = A.shape[-1] * float(np.finfo(given.dtype).eps)
-    low, slack = min(precision, CEILING), min(ROUNDINGS * precision, CEILING)
+    epsilon = float(np.finfo(given.dtype).eps)
+    slack = float(furthest_sum(epsilon, A.shape[-1], CEILING))
+    low = min(A.shape[-1] * epsilon, float(CEILING))
     if (values < -low).any():
         _refuse_entry(name, values, values < -low, f"below {-low:.3g}")
     off = np.abs(sums - 1) > slack

@@ -16,12 +16,25 @@ from typer.testing import CliRunner
 import resstream.observe
 from resstream import claims
 from resstream.arithmetic import exact
-from resstream.claim import at_most, claim
+from resstream.claim import at_most, claim, equal, every
 from resstream.cli import app
-from resstream.domains import Causal, Matrix, NonConstant, Orthogonal, Product, RowStochastic, size
-from resstream.errors import ResstreamError, WeightsError
+from resstream.domains import (
+    Causal,
+    Invertible,
+    InvertiblePair,
+    Matrix,
+    NonConstant,
+    Norm,
+    Orthogonal,
+    Product,
+    Projection,
+    RowStochastic,
+    size,
+)
+from resstream.errors import ClaimError, ResstreamError, WeightsError
 from resstream.falsify import falsify
 from resstream.observe import Observation, given, observe, words
+from resstream.observe.bind import _built, _draw
 from resstream.observe.certificates import MOST_SUSPECTS
 from resstream.observe.collapse import (
     CARRIED,
@@ -462,17 +475,50 @@ def test_sizes_and_relations_between_them_are_those_of_the_model() -> None:
     assert found.not_applicable == {"planted.many": "the claim speaks of sizes with n < d"}
 
 
-def test_what_is_undecided_says_why() -> None:
-    @claim("planted.turned", over={"R": Orthogonal("d"), "x": NonConstant("d")})
-    def turned(R: Any, x: Any) -> Any:
-        """True; a rotation drawn in floats is no exact one, which the judge says."""
-        return at_most(row_norms(x @ R), 2 * row_norms(x))
+def test_what_is_drawn_is_built_again_for_the_judge_and_decided() -> None:
+    """A rotation or an inverse that is drawn in floats is no exact one: the judge is given what built it."""
 
-    found = observe(table(), claims=[turned], certify=1)
-    line = found.line("planted.turned")
+    @claim("planted.turned", over={"R": Orthogonal("d"), "P": Projection("d"), "x": NonConstant("d")})
+    def turned(R: Any, P: Any, x: Any) -> Any:
+        """True of rotations and projections alone."""
+        return every(equal(row_norms(x @ R), row_norms(x)), equal(P @ P, P))
+
+    @claim("planted.undone", over={"pair": InvertiblePair("d"), "x": NonConstant("d")})
+    def undone(pair: Any, x: Any) -> Any:
+        """True of a matrix and its exact inverse."""
+        return equal(x @ pair[0] @ pair[1], x)
+
+    found = observe(table(), claims=[turned, undone], certify=2)
+    for name in ("planted.turned", "planted.undone"):
+        line = found.line(name)
+        assert (line.certified + line.tied, line.undecided, line.violated) == (2, 0, [])
+    assert found.line("planted.undone").certified == 2
+
+
+def test_what_is_drawn_is_well_conditioned_at_any_width() -> None:
+    """Triangular factors of standard normal numbers have inverses that grow like a power of the width."""
+    for domain in (Invertible(256), Projection(256)):
+        drawn = claim("planted.drawn", over={"M": domain})(lambda M: at_most(diameter(M), diameter(M)))
+        M = _draw(drawn, "M", {}, np.random.default_rng(0), _built)
+        assert np.linalg.norm(M, 2) < 10
+        assert not isinstance(domain, Invertible) or np.linalg.cond(M) < 100
+        assert not isinstance(domain, Projection) or np.abs(M @ M - M).max() < 1e-12
+
+
+def test_what_is_undecided_says_why() -> None:
+    def nearly(x: Any) -> Any:
+        return at_most((1 + exact(1, 10**12)) * row_norms(x), row_norms(x))
+
+    @claim("planted.nearly", over={"x": NonConstant("d")}, assuming=[nearly])
+    def met_in_floats(x: Any) -> Any:
+        """Its hypothesis is missed by less than the slack of the floats."""
+        return at_most(row_norms(x), 2 * row_norms(x))
+
+    found = observe(table(), claims=[met_in_floats], certify=1)
+    line = found.line("planted.nearly")
     assert (line.certified, line.undecided, line.violated) == (0, 1, [])
-    assert "R: the object given is not in Orthogonal(d)" in line.unsettled
-    assert "1 undecided by the judge (planted.turned)" in words.verdict(found)
+    assert "its hypotheses are not met exactly, by less than floats can tell" in line.unsettled
+    assert "1 undecided by the judge (planted.nearly)" in words.verdict(found)
 
 
 def test_what_is_expected_to_fail_is_said_apart() -> None:
@@ -512,10 +558,48 @@ def test_one_claim_in_general_and_on_a_model() -> None:
     arrays = {"layers.0.pattern": np.tile(uniform, (2, 1, 1)), "layers.0.read": np.array([[3.0], [1.0]])}
     assert falsify(halves).status == "refuted"
     here = falsify(halves.replace(over={"head": given(arrays, "A", "X")}, id="planted.halves.here"))
-    assert (here.status, here.tally.violating) == ("survived", None)
+    assert (here.status, here.tally.violating, here.every) == ("survived", None, 2)
+    assert "the search was exhaustive, it holds at each of its 2 instances" in str(here)
     arrays["layers.0.pattern"] = np.tile(np.eye(2), (2, 1, 1))
     there = falsify(halves.replace(over={"head": given(arrays, "A", "X")}, id="planted.halves.there"))
     assert there.status == "refuted"
+
+
+def test_variables_of_one_head_are_given_together() -> None:
+    """What belongs to one head stays together, and sizes of the other variables are those of the model."""
+    diameters = claims.lookup("contraction.diameter")
+    heads = given(table(), "A", "X", layers=[0, 1])
+    norm = Norm("d", ("l1", "linf"), bases=False)
+    here = diameters.replace(over={("A", "X"): heads, "norm": norm})
+    assert (list(here.over), here.size_ranges()) == (["A_X", "norm"], {"d": range(D, D + 1)})
+    verdict = falsify(here)
+    assert (verdict.status, verdict.every, verdict.tally.judged) == ("survived", 2 * HEADS * 2, 2 * HEADS * 2)
+    apart = diameters.replace(over={"A": given(table(), "A"), "X": given(table(), "X", layers=[0]), "norm": norm})
+    assert falsify(apart).every == LAYERS * HEADS * HEADS * 2  # every pattern with every cloud
+    halved = diameters.replace(over={("A", "X"): heads, "norm": norm}, rhs=lambda A, rhs: dobrushin(A) * rhs / 9)
+    refuted = falsify(halved)
+    assert (refuted.status, refuted.every, refuted.tally.engine) == ("refuted", None, "exhaustion")
+    assert refuted.counterexample is not None
+    assert [name for name, _ in refuted.counterexample.arrays()] == ["A_X[0]", "A_X[1]", "norm"]
+    # A hypothesis may speak of some of them too.
+    some = diameters.replace(over={("A", "X"): heads, "norm": norm}, assuming=[lambda A: at_most(dobrushin(A), 0)])
+    assert falsify(some).status == "vacuous"
+
+
+@pytest.mark.parametrize(
+    ("over", "message"),
+    [
+        ({("A", "Z"): None}, "over='Z', expected one of its variables"),
+        ({("A", "X"): None, "A": Causal("n")}, r"over='A', expected each once"),
+        ({("A", "X"): Causal("n")}, "expected a domain of tuples of 2 objects"),
+        ({("A",): None}, "expected a domain of tuples of 1 objects"),
+        ({("A", "X"): 3}, r"over\[\('A', 'X'\)\]: expected a domain"),
+    ],
+)
+def test_what_cannot_vary_together_is_refused(over: dict[Any, Any], message: str) -> None:
+    heads = given(table(), "A", "X")
+    with pytest.raises(ClaimError, match=message):
+        claims.lookup("contraction.diameter").replace(over={k: v or heads for k, v in over.items()})
 
 
 @pytest.mark.parametrize(

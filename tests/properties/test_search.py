@@ -5,12 +5,16 @@ import re
 import numpy as np
 import pytest
 
-from resstream.arithmetic import exact, total_entry
+from resstream.arithmetic import exact, sqrt, to_float, total, total_entry
 from resstream.claim import Batch, Claim, at_least, at_most, claim, equal, less_than, more_than
-from resstream.domains import Matrix, Norm, RowStochastic, Scalar, Vector
+from resstream.domains import Given, Matrix, Norm, RowStochastic, Scalar, Subset, Vector, Whole
 from resstream.errors import ClaimError
+from resstream.falsify import exhaustion, falsify
+from resstream.falsify.check import check_one
+from resstream.falsify.report import verdict_json
 from resstream.falsify.search import Chunk, plan, run_chunk, search
-from resstream.reference import diameter, dobrushin, layer_norm
+from resstream.falsify.verdict import Tally, conclude
+from resstream.reference import diameter, dobrushin, layer_norm, row_norms
 
 
 @claim("trial.contraction", over={"A": RowStochastic("n"), "X": Matrix("n", "d"), "norm": Norm("d")})
@@ -187,3 +191,73 @@ def test_an_argument_without_a_domain_is_refused_with_its_place():
 def test_a_badly_stated_claim_is_refused(field, value):
     with pytest.raises(ClaimError, match=value):
         Claim(**{"id": "trial", "over": {"x": Scalar()}, "conclusion": lambda x: at_most(x, 1), field: value})
+
+
+# ---- claims with finitely many instances ------------------------------------
+
+
+def few(conclusion, assuming=(), **over):
+    return Claim("few", over or {"x": Whole(0, 4), "y": Whole(-1, 1, 1, 2)}, conclusion, tuple(assuming))
+
+
+def test_every_instance_is_judged_once_and_that_is_said():
+    seen = []
+
+    def squares(x, y):
+        if not isinstance(x[0, 0], float):
+            seen.append((int(to_float(x[0, 0])), *(int(to_float(entry)) for entry in y[0])))
+        return at_least(x * x + y * y, 0)
+
+    verdict = falsify(few(squares))
+    assert (verdict.status, verdict.every, verdict.tally.judged) == ("survived", 5 * 9, 5 * 9)
+    assert len(set(seen)) == 45
+    assert "the search was exhaustive, it holds at each of its 45 instances" in str(verdict)
+    assert verdict_json(verdict)["every"] == 45
+    assert falsify(few(squares), workers=2).every == 45
+    assert falsify(few(squares), seconds=30).every == 45
+    # What is left out, or given up, is not said to be all.
+    assert falsify(few(squares), budget=44).every is None
+    assert falsify(few(squares), budget=2000, engines=["random"]).every is None
+    assert falsify(few(squares), seconds=0.0).every is None
+
+
+def test_one_violation_of_many_is_found_and_no_exhaustion_claimed():
+    verdict = falsify(few(lambda x, y: at_most(x + y[..., :1] - y[..., 1:], exact(59, 10))))
+    assert (verdict.status, verdict.every, verdict.tally.engine) == ("refuted", None, "exhaustion")
+
+
+def test_instances_outside_the_hypotheses_are_counted_apart_and_none_inside_is_vacuous():
+    claim = few(lambda x: at_least(x, 3), [lambda x: at_least(x, 3)])
+    verdict = falsify(claim)
+    assert (verdict.status, verdict.every, verdict.tally.accepted) == ("survived", 45, 18)
+    assert "at each of its 45 instances that meets its hypotheses (18)" in str(verdict)
+    assert falsify(few(lambda x: at_least(x, 9), [lambda x: at_least(x, 9)])).status == "vacuous"
+
+
+def test_hypotheses_that_nobody_decides_make_nothing_vacuous():
+    tally = Tally(evaluations=2, accepted=1, judged=2, outside=1, open=1)
+    assert conclude(few(lambda x: at_least(x, 0)), tally, 0, 0, 0.0, (), 2).status == "gave up"
+
+
+def test_sizes_and_options_are_gone_through_and_what_has_no_end_is_not():
+    verdict = falsify(few(lambda S: at_least(total(S), 0), S=Subset("n")))
+    assert verdict.every == sum(2**n for n in range(1, 7))
+    assert "n = 1..6" in str(verdict)
+    norms = few(lambda x, norm: at_least(row_norms(x, norm), 0), x=Given([[1, 2]], [[3, 4]]), norm=Norm(2, bases=False))
+    assert falsify(norms).every == 6
+    endless = few(lambda x, norm: at_least(row_norms(x, norm), 0), x=Given([[1, 2]], [[3, 4]]), norm=Norm(2))
+    assert exhaustion.count(endless) is None
+    assert exhaustion.count(few(lambda x: at_least(x, 0), x=Whole(0, exhaustion.MOST))) is None
+    assert exhaustion.count(few(lambda x: at_least(x, 0), x=Whole(1, exhaustion.MOST))) == exhaustion.MOST
+
+
+def test_equalities_that_digits_alone_decide_are_said_to_be_so():
+    verdict = falsify(few(lambda x: equal(sqrt(2 + x) * sqrt(3 + x), sqrt((2 + x) * (3 + x)))))
+    assert verdict.status == "survived"
+    if verdict.tally.tied:
+        assert f"{verdict.tally.tied} of them as far as digits tell" in str(verdict)
+
+
+def test_a_check_goes_through_them_too():
+    row = check_one(few(lambda x, y: at_least(x * x, y * 0)), "quick", 0)
+    assert (row.verdict, row.accepted) == ("survived", 45)
