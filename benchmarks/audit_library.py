@@ -1,18 +1,19 @@
 """Audit every claim of the library, and write what was found into docs/findings.md.
 
     python benchmarks/audit_library.py [--budget N] [--seconds S] [--workers N] [--seed N] [--only ID] [--output FILE]
+                                       [--keep FILE]
 
-Each claim has a limit in seconds, so a slower machine finds less; the document says with what it was made.
+Each claim has a limit in seconds, so a slower machine finds less; the document says with what it was made. It takes an
+hour of one core: with --keep what is done is kept, a line an audit, and a run that was broken off goes on from there.
 """
 
 from __future__ import annotations
 
 import argparse
-import math
+import json
 import multiprocessing
 import os
 import sys
-import time
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ from resstream import claims
 from resstream.audit import audit
 from resstream.audit.report import data, numbers, words
 from resstream.audit.result import SUPERFLUOUS
+from resstream.audit.run import BUDGET, SECONDS
 
 sys.path.insert(0, str(Path(__file__).parent))
 import ten_findings
@@ -59,15 +61,22 @@ def audited(identifier: str, budget: int, seconds: float, seed: int) -> dict[str
     }
 
 
-def run(identifiers: list[str], budget: int, seconds: float, seed: int, workers: int) -> list[dict[str, Any]]:
+def run(
+    identifiers: list[str], budget: int, seconds: float, seed: int, workers: int, keep: Path | None
+) -> list[dict[str, Any]]:
     """The audits, in the order of the claims, with a line for each on standard error as it is done."""
-    results: dict[str, dict[str, Any]] = {}
+    lines = keep.read_text(encoding="utf-8").splitlines() if keep and keep.exists() else []
+    results: dict[str, dict[str, Any]] = {result["claim"]: result for result in map(json.loads, lines)}
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(workers, mp_context=context) as pool:
-        futures = {pool.submit(audited, name, budget, seconds, seed): name for name in identifiers}
+        missing = [name for name in identifiers if name not in results]
+        futures = {pool.submit(audited, name, budget, seconds, seed): name for name in missing}
         for done, future in enumerate(as_completed(futures), 1):
             name = futures[future]
             results[name] = future.result()
+            if keep:
+                with keep.open("a", encoding="utf-8") as file:
+                    file.write(json.dumps(results[name]) + "\n")
             status = results[name].get("status", results[name].get("failure"))
             print(f"{done}/{len(futures)} {name}: {status}, {results[name]['seconds']:.1f} s", file=sys.stderr)
     return [results[name] for name in identifiers]
@@ -76,13 +85,14 @@ def run(identifiers: list[str], budget: int, seconds: float, seed: int, workers:
 # ---- the document -----------------------------------------------------------
 
 
-def document(results: list[dict[str, Any]], command: str, seconds: float) -> str:
+def document(results: list[dict[str, Any]], command: str) -> str:
     """docs/findings.md."""
+    minutes = sum(result["seconds"] for result in results) / 60
     whole = [result for result in results if "failure" not in result]
     lines = [
         "# What an audit of the library finds",
         "",
-        f"Made by `{command}` ({len(results)} claims, {seconds / 60:.0f} minutes); do not edit.",
+        f"Made by `{command}` ({len(results)} claims, audits of {minutes:.0f} minutes); do not edit.",
         "",
         "An audit searches, judges exactly what it finds, and proves at small sizes what it can. That a bound is not",
         "sharp, that a hypothesis is not needed or that a restriction saves a false claim is what a search of limited",
@@ -202,21 +212,20 @@ def _unanswered(results: list[dict[str, Any]]) -> list[str]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--budget", type=int, default=32_768, help="evaluations of the search for a counterexample")
-    parser.add_argument("--seconds", type=float, default=6.0, help="limit in time for each claim")
+    parser.add_argument("--budget", type=int, default=BUDGET, help="evaluations of the search for a counterexample")
+    parser.add_argument("--seconds", type=float, default=SECONDS, help="limit in time for each claim")
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", action="append", default=[], help="ids, groups or patterns; all claims by default")
     parser.add_argument("--output", type=Path, default=OUTPUT)
+    parser.add_argument("--keep", type=Path, help="a file that audits done are kept in")
     options = parser.parse_args()
     chosen = [claim.id for claim in claims.matching(options.only)]
-    start = time.monotonic()
-    results = run(chosen, options.budget, options.seconds, options.seed, options.workers)
-    command = " ".join(["python benchmarks/audit_library.py", *sys.argv[1:]])
-    seconds = math.ceil(time.monotonic() - start)
-    options.output.write_text(document(results, command, seconds), encoding="utf-8")
+    results = run(chosen, options.budget, options.seconds, options.seed, options.workers, options.keep)
+    command = f"python benchmarks/audit_library.py --budget {options.budget} --seconds {options.seconds:g}"
+    options.output.write_text(document(results, command), encoding="utf-8")
     failed = [result["claim"] for result in results if "failure" in result]
-    print(f"wrote {options.output} in {seconds} s; {len(failed)} audits failed {failed or ''}")
+    print(f"wrote {options.output} from {len(results)} audits; {len(failed)} failed {failed or ''}")
 
 
 if __name__ == "__main__":

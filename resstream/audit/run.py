@@ -35,7 +35,7 @@ BUDGET = 40_000
 SECONDS = 45.0
 """How long an audit may take where nothing else is said."""
 
-AIM = 12.0
+AIM = 10.0
 """Seconds that an audit takes where there is something left to search for."""
 
 PROOFS = 8.0
