@@ -26,7 +26,8 @@ FRAME = """
 .rs.frame { border: 1px solid var(--rs-line); border-radius: 8px; padding: .8em 1em; }
 .rs.frame .id { font-weight: 600; } .rs.frame p { margin: .3em 0; overflow-wrap: anywhere; }
 .rs.frame .status { border-radius: 1em; padding: .05em .7em; color: var(--rs-card); background: var(--rs-soft); }
-.rs.frame .status.survived { background: var(--rs-good); } .rs.frame .status.refuted { background: var(--rs-bad); }
+.rs.frame .status:is(.survived, .evidence) { background: var(--rs-good); }
+.rs.frame .status.refuted { background: var(--rs-bad); }
 .rs.frame .soft { color: var(--rs-soft); } .rs.frame math { font-size: 1.1em; }
 .rs.frame table { border-collapse: collapse; }
 .rs.frame th, .rs.frame td { text-align: left; padding: .2em .8em .2em 0; vertical-align: top; }
@@ -46,10 +47,12 @@ def claim_body(claim: Any) -> str:
     """A claim: its words, its conclusion as a formula where it can be read off the code, and its source."""
     formulas = "".join(formula.display() for formula in conclusion(claim.conclusion))
     expected = "" if claim.expect == "holds" else ' <span class="soft">(expected to fail)</span>'
+    growth = f"<p>The quantity {escape(claim.as_grows.wording)}.</p>" if claim.as_grows else ""
     variables = ", ".join(f"{name} in {domain}" for name, domain in claim.over.items())
     assuming = ", ".join(function.__name__.replace("_", " ") for function in claim.assuming)
     return (
-        f'<p><span class="id">{escape(claim.id)}</span>{expected}</p><p>{escape(prose(claim.headline))}</p>{formulas}'
+        f'<p><span class="id">{escape(claim.id)}</span>{expected}</p><p>{escape(prose(claim.headline))}</p>'
+        f"{growth}{formulas}"
         f'<p class="soft">for {escape(variables)}{escape(f"; assuming {assuming}" if assuming else "")}</p>'
         + (f'<p class="soft">{escape(claim.source)}</p>' if claim.source else "")
     )

@@ -12,6 +12,7 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -31,9 +32,12 @@ from resstream.relations import (
     Differ,
     Equal,
     Every,
+    Growth,
     Less,
+    Limit,
     Margin,
     Relation,
+    Values,
     at_least,
     at_most,
     differ,
@@ -46,8 +50,10 @@ from resstream.relations import (
     implies,
     in_some_entry,
     less_than,
+    limit,
     more_than,
     negation,
+    rate,
     within,
 )
 
@@ -190,6 +196,8 @@ class Claim:
     """Whether it may be evaluated on a batch; None: to be found out. False: it is written for one instance."""
     budget: int | None = None
     """Evaluations of a search for a counterexample where the caller says nothing; None: as many as for any claim."""
+    as_grows: Growth | None = None
+    """What it says of the quantity that its function returns (in place of a relation) as a size grows."""
     origin: Any = field(default=None, compare=False, repr=False)
     """What the claim can be built from again (a file, a modification); None where nothing but the object knows."""
     notes: tuple[str, ...] = field(default=(), init=False, compare=False, repr=False)
@@ -212,6 +220,35 @@ class Claim:
                         f"expected one of {', '.join(self.over)}"
                     )
         self._check_sizes()
+        if self.as_grows is not None:
+            self._check_growth(self.as_grows)
+
+    def _check_growth(self, growth: Growth) -> None:
+        """Refuse a size that no object grows with, and functions of what has no limit or is unknown."""
+        if not isinstance(growth, Growth):
+            raise ClaimError(f"claim {self.id}: as_grows is {growth!r:.40}, expected limit(...) or rate(...)")
+        grown = [name for name, domain in self.over.items() if growth.size in domain.size_names()]
+        for name in grown:
+            if not self.over[name].grows_with(growth.size):
+                raise ClaimError(
+                    f"claim {self.id}: as_grows: {name} in {self.over[name]} is no list of {growth.size} objects, "
+                    f"expected Stack({growth.size!r}, ...), Count({growth.size!r}) or what has no size {growth.size}"
+                )
+        if not grown:
+            raise ClaimError(
+                f"claim {self.id}: as_grows: {growth.size!r} is no size of its domains, expected one of "
+                f"{', '.join(self._ranges) or '(none)'}"
+            )
+        for argument, function in growth.given().items():
+            fixed = isinstance(growth, Limit)  # what is tended to does not move
+            known = [
+                name for name in (*self.over, growth.size) if not (fixed and (name in grown or name not in self.over))
+            ]
+            for name in _parameters(function) if callable(function) else ():
+                if name not in known:
+                    raise ClaimError(
+                        f"claim {self.id}: {growth.name}: {argument} is a function of {name!r}, expected one of {known}"
+                    )
 
     def _check_sizes(self) -> None:
         """Refuse what is no domain, ranges that are none, sizes at which a domain is empty, and instances too large."""
@@ -351,8 +388,51 @@ class Claim:
         return every(*(self._call(function, objects) for function in self.assuming))
 
     def conclude(self, objects: Mapping[str, Any]) -> Relation:
-        """The conclusion, evaluated."""
+        """The conclusion, evaluated; of a claim about growth the bounds that it states, at this size."""
+        if self.as_grows is not None:
+            return self.as_grows.stated(self.along(objects), objects.sizes[self.as_grows.size])  # type: ignore[attr-defined]
         return self._call(self.conclusion, objects)
+
+    def along(self, objects: Mapping[str, Any], zero: Any = 0) -> Values:
+        """The quantity of a claim about growth, and its functions, at the first so many of the objects that grow.
+
+        zero: an array (1, 1) of a number system, so that a value that meets no array is in it too. ClaimError for
+        another claim, and for objects whose sizes are not known.
+        """
+        growth = self.as_grows
+        if growth is None or not isinstance(objects, Objects):
+            says = (
+                f"{growth.wording}, which says nothing of one size" if growth else "says nothing of a size that grows"
+            )
+            raise ClaimError(f"claim {self.id} {says}")
+
+        @cache
+        def begun(count: int) -> Objects:
+            found = {
+                name: domain.beginning(objects[name], count) if domain.grows_with(growth.size) else objects[name]
+                for name, domain in self.over.items()
+            }
+            return Objects(found, {**objects.sizes, growth.size: count})
+
+        @cache
+        def evaluated(function: Callable[..., Any], count: int) -> Any:
+            scope = begun(count)
+            with self._faults(function), evaluating(scope):
+                known = {growth.size: count, **scope}
+                result = function(**{name: known[name] for name in _parameters(function)})
+            if isinstance(result, Relation):
+                raise ClaimError(
+                    f"claim {self.id}: {place_of(function)} returned a relation, expected the quantity that "
+                    f"{growth.wording}"
+                )
+            return result + zero
+
+        def values(what: Any, count: int) -> Any:
+            if what is not None and not callable(what):
+                return what
+            return evaluated(self.conclusion if what is None else what, count)
+
+        return values
 
     def _call(self, function: Callable[..., Any], objects: Mapping[str, Any]) -> Relation:
         with self._faults(function), evaluating(objects):
@@ -490,6 +570,8 @@ class Claim:
                 )
         separate, together = self._replaced(over or {})
         if lhs or rhs:
+            if self.as_grows is not None:
+                raise ClaimError(f"claim {self.id}: it {self.as_grows.wording}, and has no sides; give a conclusion")
             if conclusion:
                 raise ClaimError(
                     f"claim {self.id}: expected a new conclusion, or new sides of the present one, not both"
@@ -502,6 +584,7 @@ class Claim:
         told = {size: range(number, number + 1) for size, number in self._told(separate, together).items()}
         kept = {size: values for size, values in {**self.sizes, **told}.items() if size in used}
         hypotheses = (*(f for f in self.assuming if f.__name__ not in dropped), *assuming)
+        growth = None if conclusion else self.as_grows
         conclusion = _concluding(self, conclusion) if conclusion else self.conclusion
         for variables, domain in together.items():
             joint = "_".join(variables)
@@ -520,6 +603,7 @@ class Claim:
             sizes={**kept, **(sizes or {})},
             where=self.where if where is None else where,
             expect=expect,
+            as_grows=growth,
             conclusion=conclusion,
             origin=None,
         )
@@ -661,12 +745,14 @@ def claim(
     expect: str = "holds",
     batched: bool | None = None,
     budget: int | None = None,
-) -> Callable[[Callable[..., Relation]], Claim]:
+    as_grows: Growth | None = None,
+) -> Callable[[Callable[..., Any]], Claim]:
     """Decorator that makes a `Claim` of a function of the variables named in `over` that returns a relation.
 
     The function's docstring is the statement. Sizes without a range run over 1..6; where: a relation between them, such
     as "n >= d + 1". batched=False: the function is written for one instance, without leading axes (found out where
     nothing is said). budget: evaluations of a search for a counterexample, where whoever searches says nothing.
+    as_grows: `limit(...)` or `rate(...)`; the function returns the quantity that this is said of.
 
     >>> from resstream.domains import Vector
     >>> @claim("mine.square", over={"x": Vector("d")})
@@ -679,7 +765,7 @@ def claim(
     <mine.square holds (certified)>
     """
 
-    def decorate(function: Callable[..., Relation]) -> Claim:
+    def decorate(function: Callable[..., Any]) -> Claim:
         stated = Claim(
             id=id,
             over=dict(over),
@@ -691,6 +777,7 @@ def claim(
             expect=expect,
             batched=batched,
             budget=budget,
+            as_grows=as_grows,
             statement=inspect.cleandoc(function.__doc__ or ""),
         ).require_sizes()
         getattr(function, "__globals__", {}).setdefault(STATED, []).append(stated)
@@ -742,6 +829,7 @@ __all__ = [
     "Differ",
     "Equal",
     "Every",
+    "Growth",
     "Instance",
     "Less",
     "Margin",
@@ -761,8 +849,10 @@ __all__ = [
     "implies",
     "in_some_entry",
     "less_than",
+    "limit",
     "more_than",
     "negation",
+    "rate",
     "size",
     "within",
 ]

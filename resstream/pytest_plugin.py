@@ -446,7 +446,9 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
     if not rows:
         return
     terminalreporter.section("claims")
-    wrong = [row for row in rows if row["verdict"] != {"holds": "survived", "fails": "refuted"}[row["expected"]]]
+    from resstream.falsify.verdict import does_as_expected
+
+    wrong = [row for row in rows if not does_as_expected(row["expected"], row["verdict"])]
     verbose = terminalreporter.config.get_verbosity()
     shown = rows if verbose > 0 or (len(rows) <= SHOWN and verbose == 0) else wrong
     if shown:

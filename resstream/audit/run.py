@@ -177,6 +177,11 @@ def _ask(run: _Run) -> None:
                     run.keep(vacuity=vacuity.vacuity(run.claim, run.attack, PROOFS))
         run.miss(f"everything but the verdict: the search ended as {verdict.status}")
         return
+    if run.claim.as_grows is not None:
+        run.miss(
+            f"everything but the verdict: it says what holds as {run.claim.as_grows.size} grows, and nothing of a size"
+        )
+        return
     if not run.quick:
         _climb(run, stream=0)
     with run.stage("proof at small sizes") as there_is_time:

@@ -216,6 +216,8 @@ def as_markdown() -> str:
         "- *proved at* sizes: by Z3 or by algebra, over all real numbers (the largest places, of those tried);",
         "- *survived N*: a search met its hypotheses at N instances or more, and found no counterexample, which is no",
         "  proof: see what a pass does not mean in the README;",
+        "- *evidence for the limit*, or *the rate*: certified values along doubling sizes look as the claim says, and",
+        "  no instance refuted the bounds that it states beside it; that is no proof, and nothing survives by it;",
         "- *refuted, certified*: false as printed, or a tempting modification; it has a certified counterexample.",
         "",
         "What was *pinned* (one model, one number) stands in `tests/regressions`.",

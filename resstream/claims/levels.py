@@ -84,6 +84,8 @@ def level(claim: Claim) -> str:
     """What is known of a claim of the library, in words: the most that it has, and what it survived."""
     if claim.expect == "fails":
         return "refuted, certified"
+    if claim.as_grows is not None:
+        return f"evidence for the {claim.as_grows.name}"
     record = records().get(claim.id)
     if record is None:  # every claim is searched in CI
         return "survived"

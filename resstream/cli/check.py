@@ -75,11 +75,13 @@ def _print_rows(rows: Sequence[Row], profile: str, seed: int) -> None:
     for row in rows:
         if row.message:
             console.print(f"{row.id}: {row.message}", style="red", markup=False)
-    held = sum(row.as_expected and row.expect == "holds" for row in rows)
+    evident = sum(row.as_expected and row.verdict == "evidence" for row in rows)
+    held = sum(row.as_expected and row.expect == "holds" for row in rows) - evident
     refuted = sum(row.as_expected and row.expect == "fails" for row in rows)
-    wrong = len(rows) - held - refuted
+    wrong = len(rows) - held - evident - refuted
+    limits = f"{evident} with evidence for a limit or a rate, " if evident else ""
     console.print(
-        f"\n{held} survived as stated, {refuted} refuted as expected, {wrong} not as expected; "
+        f"\n{held} survived as stated, {limits}{refuted} refuted as expected, {wrong} not as expected; "
         f"{sum(row.accepted for row in rows):,} instances met their hypotheses, "
         f"{sum(row.acquitted for row in rows):,} float64 violations were acquitted, "
         f"{sum(row.undecided + row.undefined for row in rows):,} instances could not be decided. "

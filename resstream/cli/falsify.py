@@ -58,7 +58,8 @@ def falsify(
 ) -> None:
     """Try to refute a claim, as it stands or modified, and print the smallest counterexample found.
 
-    Exit status: 0 survived, 1 refuted, 2 bad usage, 3 neither (gave up, vacuous, or evaluating the claim raised).
+    Exit status: 0 survived (evidence, of a claim about a size that grows), 1 refuted, 2 bad usage, 3 neither (gave up,
+    undecided, vacuous, or evaluating the claim raised).
     """
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -111,7 +112,7 @@ def falsify(
         if verdict.counterexample:
             console.print(verdict.counterexample)
         console.print(report.verdict_text(verdict), markup=False, highlight=False, soft_wrap=True)
-    raise typer.Exit({"survived": 0, "refuted": REFUTED}.get(verdict.status, UNDECIDED))
+    raise typer.Exit({"survived": 0, "evidence": 0, "refuted": REFUTED}.get(verdict.status, UNDECIDED))
 
 
 def _named(option: str, given: Sequence[str] | None) -> dict[str, str]:

@@ -71,6 +71,10 @@ def show(
         console.print("  " + ", ".join(f"{n} = {_shown_range(r)}" for n, r in ranges.items()), highlight=False)
     if claim.where:
         console.print(f"  where {claim.where}", markup=False, highlight=False)
+    if claim.as_grows is not None:
+        console.print(f"  the quantity {claim.as_grows.wording}", markup=False, highlight=False)
+        if claim.as_grows.bounds:
+            console.print(f"  stated beside it: {claim.as_grows.bounds}", markup=False, highlight=False)
     for hypothesis in claim.assuming:
         console.print(f"  assuming {hypothesis.__name__}", markup=False, highlight=False)
     console.print()
@@ -91,6 +95,7 @@ def _described(claim: Claim) -> dict[str, Any]:
         "sizes": {name: _shown_range(values) for name, values in claim.size_ranges().items()},
         "where": claim.where,
         "assuming": [function.__name__ for function in claim.assuming],
+        **({"as_grows": claim.as_grows.wording, "bounds": claim.as_grows.bounds} if claim.as_grows else {}),
         "code": "\n".join(claim.code()),
     }
 

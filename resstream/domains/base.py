@@ -139,6 +139,14 @@ class Domain(ABC):
         """The next wider domain, or None: what an audit relaxes to."""
         return None
 
+    def grows_with(self, size: str) -> bool:
+        """Whether the first k of a larger object are one of size k, as with layers: what `beginning` gives."""
+        return False
+
+    def beginning(self, value: Any, count: int) -> Any:
+        """The object that the first `count` are, of one that grows with a size."""
+        raise NotImplementedError(f"{type(self).__name__} does not say what an object of it begins with")
+
     # -- what follows
 
     def strategy(self, sizes: Mapping[str, Any] | None = None, **settings: Any) -> Any:

@@ -74,6 +74,12 @@ class Stack(Domain):
         inner = self.inner.wider()
         return None if inner is None else Stack(self.length, inner)
 
+    def grows_with(self, size: str) -> bool:
+        return self.length == size and size not in self.inner.size_names()
+
+    def beginning(self, value: Any, count: int) -> Any:
+        return value[:count]
+
 
 @dataclass(frozen=True, init=False)
 class Product(Domain):

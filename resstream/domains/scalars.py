@@ -263,3 +263,9 @@ class Count(Domain):
 
     def contains(self, value: Any, sizes: Sizes) -> bool:
         return type(value) is int and value == size_of(self.size, sizes)
+
+    def grows_with(self, size: str) -> bool:
+        return self.size == size
+
+    def beginning(self, value: Any, count: int) -> Any:
+        return count

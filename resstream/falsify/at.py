@@ -208,12 +208,15 @@ def at(
     Arrays of NumPy, torch or JAX and nested lists; a norm as "l1", "l2" or "linf"; a stack as a list. sizes: those that
     no shape tells. around: None for the objects themselves; "rounding" for all members of the domains in balls of the
     rounding of the floats given; a positive number for all whose entries are within so much. Raises ClaimError for a
-    variable too many or too few, DomainError for an object that is not in its domain, by name, and for other radii.
+    variable too many or too few and for a claim about a size that grows, DomainError for an object that is not in its
+    domain, by name, and for other radii.
     """
     for name in (*objects, *claim.over):
         if name not in claim.over or name not in objects:
             what = "is no variable of it" if name not in claim.over else "is missing"
             raise ClaimError(f"claim {claim.id}: {name} {what}; expected {', '.join(claim.over)}")
+    if claim.as_grows is not None:
+        raise ClaimError(f"claim {claim.id}: its quantity {claim.as_grows.wording}, which no objects hold or violate")
     _require_radius(around)
     numbers = {name: taken(name, domain, objects[name]) for name, domain in claim.over.items()}
     known = sizes_of(claim, numbers, sizes or {})

@@ -11,7 +11,7 @@ from resstream.claim import Claim
 from resstream.falsify.pool import Pool
 from resstream.falsify.profiles import profile
 from resstream.falsify.search import exhaustion_plan, search
-from resstream.falsify.verdict import Verdict
+from resstream.falsify.verdict import Verdict, does_as_expected
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Row:
     @property
     def as_expected(self) -> bool:
         """Whether the claim did what it says of itself."""
-        return self.verdict == ("survived" if self.expect == "holds" else "refuted")
+        return does_as_expected(self.expect, self.verdict)
 
     def json(self) -> dict[str, Any]:
         """The row as JSON-ready data; `message` (of an error) only where there is one."""
@@ -54,6 +54,9 @@ def row_of(verdict: Verdict) -> Row:
     """The row of a verdict."""
     tally = verdict.tally
     margin = tally.smallest_margin
+    sizes = {name: f"{values[0]}..{values[-1]}" for name, values in verdict.claim.size_ranges().items()}
+    if verdict.evidence is not None and verdict.evidence.shown is not None:
+        sizes[verdict.evidence.size] += f" and doubled to {verdict.evidence.shown.lengths[-1]}"
     return Row(
         id=verdict.claim.id,
         expect=verdict.claim.expect,
@@ -66,7 +69,7 @@ def row_of(verdict: Verdict) -> Row:
         smallest_margin=None if margin == float("inf") else margin,
         seconds=round(verdict.seconds, 3),
         message=tally.error,
-        sizes={name: f"{values[0]}..{values[-1]}" for name, values in verdict.claim.size_ranges().items()},
+        sizes=sizes,
     )
 
 

@@ -33,6 +33,7 @@ def verdict_json(verdict: Verdict) -> dict[str, Any]:
         "engine": tally.engine if verdict.status == "refuted" else None,
         "smallest_margin": None if margin == float("inf") else margin,
         "counterexample": verdict.counterexample.json() if verdict.counterexample else None,
+        "evidence": verdict.evidence.json() if verdict.evidence else None,
         "error": tally.error or None,
         "notes": list(verdict.notes),
     }
@@ -53,20 +54,21 @@ def verdict_text(verdict: Verdict) -> str:
     lines = {
         "refuted": [],
         "survived": [_survived(verdict)],
-        "undecided": [
-            f"{claim.id} is undecided: {tally.undecided:,} of {tally.judged:,} judged instances could not be"
-        ],
+        "evidence": [f"{claim.id}: {_evidence_for(verdict)}, which is no proof: {_stated(verdict)}"],
+        "undecided": _undecided(verdict),
         "undefined": [f"{claim.id} is undefined at {tally.undefined:,} of {tally.judged:,} judged instances"],
         "vacuous": [f"{claim.id} is vacuous: it is proved that no instance meets its hypotheses"],
         "gave up": _gave_up(verdict),
         "error": [f"{claim.id}: evaluating the claim raised {tally.error}", *where(tally.faulty)],
     }[verdict.status]
+    if verdict.evidence is not None:
+        lines += verdict.evidence.lines()
     if verdict.status == "undecided" and tally.undecided_at:
         lines += [f"nearest: {tally.undecided_at[2]}", *where(tally.undecided_at[1])]
     if verdict.status == "undefined" and tally.undefined_at:
         lines += [f"for instance: {tally.undefined_at[1]}", *where(tally.undefined_at[0])]
     lines.append(f"{counts(tally)}; {verdict.seconds:.2f} s, seed {verdict.seed}")
-    if verdict.status != "refuted" and tally.smallest_margin < float("inf"):
+    if verdict.status != "refuted" and claim.as_grows is None and tally.smallest_margin < float("inf"):
         lines.append(f"smallest relative margin {tally.smallest_margin:.3g}")
     lines += [f"note: {note}" for note in verdict.notes]
     return "\n".join(lines)
@@ -87,6 +89,25 @@ def _survived(verdict: Verdict) -> str:
 
 def _range(values: range) -> str:
     return str(values[0]) if len(values) == 1 else f"{values[0]}..{values[-1]}"
+
+
+def _evidence_for(verdict: Verdict) -> str:
+    growth = verdict.claim.as_grows
+    return f"evidence for the {growth.name}" if growth is not None else "evidence"
+
+
+def _stated(verdict: Verdict) -> str:
+    growth = verdict.claim.as_grows
+    return f"the quantity {growth.wording}" if growth is not None else ""
+
+
+def _undecided(verdict: Verdict) -> list[str]:
+    claim, tally, evidence = verdict.claim, verdict.tally, verdict.evidence
+    if evidence is None:
+        return [f"{claim.id} is undecided: {tally.undecided:,} of {tally.judged:,} judged instances could not be"]
+    if evidence.unsettled:
+        return [f"{claim.id} is undecided: {evidence.unsettled}"]
+    return [f"{claim.id} is undecided, with evidence against it, which refutes nothing: {_stated(verdict)}"]
 
 
 def counts(tally: Tally) -> str:

@@ -17,6 +17,7 @@ from resstream.claim import Assessment, Batch, Claim, Instance, Margin
 from resstream.errors import ArithmeticLimit, ClaimError, ClaimFault, DomainError
 from resstream.falsify import batches, climb, corners, engines, exhaustion, pool
 from resstream.falsify.certify import Certificate, certify
+from resstream.falsify.evidence import weighed
 from resstream.falsify.verdict import Tally, Verdict, add_up, conclude
 
 ENGINES = ("corners", "random", "climb", "hypothesis")
@@ -155,6 +156,9 @@ def search(
     start = time.perf_counter()
     done: dict[int, Tally] = {}
     notes: list[str] = []
+    end = None if seconds is None else start + seconds
+    if claim.as_grows is not None and seconds is not None:
+        seconds /= 2  # the rest is for following sequences
     if workers > 1 or seconds is not None:
         tasks = pool.Pool(lambda number: run_chunk(claim, chunks[number], seed).light(), workers, seconds)
         results = tasks.run(len(chunks), lambda tally: tally.finished)
@@ -182,7 +186,10 @@ def search(
     whole = not missing and not tally.finished and all(chunk.engine == "exhaustion" for chunk in chunks)
     every = sum(chunk.size for chunk in chunks) if chunks and whole else None
     verdict = conclude(claim, tally, seed, floor, time.perf_counter() - start, tuple(notes), every)
-    return replace(verdict, notes=(*verdict.notes, *mode, *claim.notes))
+    verdict = replace(verdict, notes=(*verdict.notes, *mode, *claim.notes))
+    if claim.as_grows is None:
+        return verdict
+    return weighed(verdict, None if end is None else end - time.perf_counter())
 
 
 def _certify_again(claim: Claim, tally: Tally) -> None:

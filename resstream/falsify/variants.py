@@ -108,7 +108,11 @@ def distinct_name(claim: Claim) -> str:
 def statement(claim: Claim) -> str:
     """What a claim states, wherever and in which process it was made: two of one id and one statement are one claim."""
     functions = [_stated(function) for function in (*claim.assuming, claim.conclusion)]
-    return repr([functions, {name: str(domain) for name, domain in claim.over.items()}, dict(claim.sizes), claim.where])
+    stated = [functions, {name: str(domain) for name, domain in claim.over.items()}, dict(claim.sizes), claim.where]
+    if (growth := claim.as_grows) is not None:
+        given = {name: _stated(value) if callable(value) else value for name, value in growth.given().items()}
+        stated.append([type(growth).__name__, growth.size, growth.bounds, given])
+    return repr(stated)
 
 
 def _stated(value: Any) -> Any:

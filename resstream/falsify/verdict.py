@@ -12,9 +12,11 @@ from resstream.falsify.judge import HOLDS, OUTSIDE, TIED, UNDECIDED, UNDEFINED, 
 
 if TYPE_CHECKING:
     from resstream.falsify.counterexample import Counterexample
+    from resstream.falsify.evidence import Evidence
 
 REFUTED, SURVIVED, GAVE_UP, VACUOUS, ERROR = "refuted", "survived", "gave up", "vacuous", "error"
-STATUSES = (REFUTED, SURVIVED, UNDECIDED, UNDEFINED, GAVE_UP, VACUOUS, ERROR)
+EVIDENCE = "evidence"
+STATUSES = (REFUTED, SURVIVED, EVIDENCE, UNDECIDED, UNDEFINED, GAVE_UP, VACUOUS, ERROR)
 """The verdicts, and nothing between them."""
 
 TIME_IS_UP = "the time limit was reached"
@@ -149,7 +151,8 @@ class Tally:
 class Verdict:
     """What a search found out about a claim.
 
-    status: "refuted" (by a certified counterexample), "survived", "undecided" (some instance could not be judged),
+    status: "refuted" (by a certified counterexample), "survived", "evidence" (for what a claim says of a size that
+    grows, of which nothing survives), "undecided" (some instance could not be judged),
     "undefined" (a side has no value at some instance that meets the hypotheses), "gave up" (too few instances met the
     hypotheses), "vacuous" (it is proved that none does) or "error" (evaluating the claim raised).
 
@@ -171,11 +174,13 @@ class Verdict:
     """How many instances the claim has, where each of them was judged exactly: the search left none out."""
     counterexample: Counterexample | None = None
     """The shrunk counterexample, where `falsify` found one."""
+    evidence: Evidence | None = None
+    """What was seen along doubling sizes, of a claim about a size that grows."""
 
     @property
     def as_expected(self) -> bool:
         """Whether the claim did what it says of itself."""
-        return self.status == (SURVIVED if self.claim.expect == "holds" else REFUTED)
+        return does_as_expected(self.claim.expect, self.status)
 
     def __str__(self) -> str:
         from resstream.falsify.report import verdict_text
@@ -194,6 +199,11 @@ class Verdict:
         from resstream.falsify.formats.latex import verdict_latex
 
         return verdict_latex(self)
+
+
+def does_as_expected(expect: str, status: str) -> bool:
+    """Whether a status is what a claim expects of itself, "holds" or "fails"."""
+    return status in (SURVIVED, EVIDENCE) if expect == "holds" else status == REFUTED
 
 
 def add_up(done: Mapping[int, Tally], count: int) -> tuple[Tally, int]:
@@ -241,4 +251,4 @@ def conclude(
     return Verdict(claim, status, seed, tally, seconds, notes=notes, every=every)
 
 
-__all__ = ["STATUSES", "TIME_IS_UP", "Tally", "Verdict", "add_up", "conclude"]
+__all__ = ["STATUSES", "TIME_IS_UP", "Tally", "Verdict", "add_up", "conclude", "does_as_expected"]

@@ -202,6 +202,9 @@ def claim_page(
         parts.append(f'<h2>Audit</h2><div class="card">{fragment(audited, titled=False)}</div>')
     elif verdict:
         tally = verdict.tally
+        if verdict.evidence:
+            lines = escape("\n".join(verdict.evidence.lines()))
+            parts.append(f'<div class="card"><pre tabindex="0">{lines}</pre></div>')
         parts.append(
             f'<div class="card"><p>{tally.accepted:,} instances met the hypotheses, {tally.judged:,} were judged '
             f"exactly, {tally.acquitted:,} float64 violations were acquitted.</p></div>"

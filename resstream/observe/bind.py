@@ -331,6 +331,8 @@ class Binding:
 
 def bind(claim: Claim, seen: Activations) -> Binding:
     """How a claim is read on a model; raises NotApplicable with the reason."""
+    if claim.as_grows is not None:
+        raise NotApplicable(f"it says what holds as {claim.as_grows.size} grows, and a model has one size")
     if claim.id in TOO_MANY:
         raise NotApplicable(TOO_MANY[claim.id])
     own = _CLAIMS.get(claim.id.split(".")[0], {})

@@ -67,6 +67,8 @@ def prove_identity(claim: Claim, sizes: Mapping[str, int] | None = None) -> Answ
 
 def _proofs(claim: Claim, sizes: Mapping[str, int]) -> Iterator[int]:
     """The number of obligations of every piece, for each choice of options; _NotProved where one is not proved."""
+    if claim.as_grows is not None:
+        raise NotExpressible(f"what holds as {claim.as_grows.size} grows, of which no size is a part")
     names = claim.option_values()
     for choice in product(*names.values()):
         options = dict(zip(names, choice, strict=True))

@@ -75,6 +75,8 @@ def state(claim: Claim, formula: Formula, sizes: Sizes, options: Options, conclu
     """
     if not claim.fits(sizes):
         raise NotExpressible(f"the claim speaks of sizes with {claim.where}")
+    if conclusion and claim.as_grows is not None:
+        raise NotExpressible(f"what holds as {claim.as_grows.size} grows, of which no size is a part")
     try:
         with noting() as made:
             pieces = pieces_of(claim, formula, sizes, options)

@@ -31,6 +31,7 @@ from resstream.relations.comparisons import (
     more_than,
     within,
 )
+from resstream.relations.growth import Growth, Limit, Rate, Values, limit, rate
 from resstream.relations.quantified import Exists, ExistsAmong, ForAll, exists, for_all
 from resstream.relations.several import (
     AnyOf,
@@ -61,11 +62,15 @@ __all__ = [
     "Exists",
     "ExistsAmong",
     "ForAll",
+    "Growth",
     "Guarded",
     "Less",
+    "Limit",
     "Margin",
+    "Rate",
     "Relation",
     "SomeEntry",
+    "Values",
     "at_least",
     "at_most",
     "differ",
@@ -79,7 +84,9 @@ __all__ = [
     "in_some_entry",
     "is_guarded",
     "less_than",
+    "limit",
     "more_than",
     "negation",
+    "rate",
     "within",
 ]

@@ -174,6 +174,8 @@ def test_exact_literals_compute_among_themselves():
     assert ((1 - exact(1, 3)) * exact("0.99")).value == Fraction(66, 100)
     assert (exact(2) ** 3 / 4 - exact(1, 2)).value == Fraction(3, 2)
     assert (-exact(1, 2)).value == Fraction(-1, 2)
+    assert isinstance(exact(1, 3) * ar.pi, ar.Literal)  # no float, which exact numbers would refuse
+    assert repr(exact(1, 3) - ar.e) == "(1/3 - e)"
 
 
 # ---- derivatives ------------------------------------------------------------

@@ -46,6 +46,7 @@ def to_json(audit: Audit) -> dict[str, Any]:
         "undecided": tally.undecided if tally else 0,
         "acceptance": audit.acceptance,
         "counterexample": verdict.counterexample.json() if verdict and verdict.counterexample else None,
+        "evidence": verdict.evidence.json() if verdict and verdict.evidence else None,
         "witnesses": audit.witnesses,
         "parts": [_part(part) for part in audit.parts],
         "regimes": [text for part in audit.parts for text in regimes(part)],

@@ -29,7 +29,7 @@ STYLE = """
 .audit h3 { font-size: 1rem; margin: 1.6em 0 .4em; }
 .audit .verdict { display: inline-block; padding: .1em .7em; border-radius: 1em; color: var(--paper); font-size: .9rem;
   background: var(--soft); }
-.audit .survived { background: var(--good); } .audit .refuted { background: var(--bad); }
+.audit :is(.survived, .evidence) { background: var(--good); } .audit .refuted { background: var(--bad); }
 .audit ul { margin: 0; padding-left: 1.2em; } .audit li { overflow-wrap: anywhere; }
 .audit li.inner { list-style: none; color: var(--soft); }
 .audit pre { background: var(--card); padding: .8em 1em; border-radius: 6px; overflow-x: auto; font-size: .85rem;

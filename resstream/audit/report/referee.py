@@ -45,6 +45,11 @@ def _truth(audit: Audit) -> str:
         return "Vacuous: it is proved that no instance meets the hypotheses."
     if verdict.status == "gave up" and not tally.accepted:
         return f"Not known: no instance met the hypotheses, of {tally.discarded:,} that were tried{let_in(tally)}."
+    if verdict.status == "evidence" and audit.claim.as_grows is not None:
+        growth = audit.claim.as_grows
+        return (
+            f"Evidence for the {growth.name}, and no proof: certified values look as if the quantity {growth.wording}."
+        )
     if verdict.status != "survived":
         why = f" ({tally.error})" if tally.error else ""
         return f"Not known: the search ended as {verdict.status}{why}."

@@ -10,7 +10,7 @@ from resstream.audit.report.referee import opening
 from resstream.audit.report.words import headline, sections
 from resstream.audit.result import Audit
 
-COLOURS = {"survived": "green", "refuted": "red"}
+COLOURS = {"survived": "green", "evidence": "green", "refuted": "red"}
 
 
 def summary(audit: Audit) -> RenderableType:

@@ -29,7 +29,7 @@ from resstream.audit.result import (
     Variant,
 )
 from resstream.audit.vacuity import bounds
-from resstream.falsify.report import let_in
+from resstream.falsify.report import let_in, verdict_text
 from resstream.prove.answer import INEXPRESSIBLE, MODEL, PROVED, UNDECIDED, Answer
 
 GOALS_SHOWN = 6
@@ -65,6 +65,8 @@ def headline(audit: Audit) -> str:
         return f"{audit.claim.id}: refuted, by a certified counterexample"
     if verdict.status == "survived":
         return f"{audit.claim.id}: survived {tally.accepted:,} instances, {tally.decided:,} of them judged exactly"
+    if verdict.evidence is not None and verdict.status in ("evidence", "undecided"):
+        return verdict_text(verdict).splitlines()[0]
     if verdict.status == "undecided":
         return f"{audit.claim.id}: undecided, at {tally.undecided:,} of {tally.judged:,} judged instances"
     if verdict.status == "undefined":
@@ -96,6 +98,8 @@ def grouped(audit: Audit) -> list[tuple[str, list[Sentence]]]:
 def sentences(audit: Audit) -> list[Sentence]:
     """Every sentence of the report, section by section."""
     found = [Sentence("counterexample", line, "certified") for line in _counterexample(audit)]
+    if audit.verdict is not None and audit.verdict.evidence is not None:
+        found += [Sentence("as a size grows", line, "measured") for line in audit.verdict.evidence.lines()]
     for part in audit.parts:
         found += _sharpness(part, len(audit.parts) > 1)
     found += [Sentence("necessity", need(variant), _evidence(variant)) for variant in audit.necessity]

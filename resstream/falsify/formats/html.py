@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from html import escape
 
 from resstream.cards import block, claim_body
@@ -43,8 +44,11 @@ def exhibit_html(exhibit: Exhibit) -> str:
 def verdict_html(verdict: Verdict) -> str:
     """A verdict as a block of HTML with its style: the claim, how hard was tried, and the counterexample if any."""
     first = verdict.status.split()[0]
-    words = verdict_text(verdict).splitlines()
-    said = "".join(f"<p>{escape(line)}</p>" for line in words if line.strip())
+    words = [line for line in verdict_text(verdict).splitlines() if line.strip()]
+    said = ""
+    for is_table, lines in itertools.groupby(words, key=lambda line: line.startswith("  ")):
+        body = escape("\n".join(lines))
+        said += f"<pre>{body}</pre>" if is_table else "".join(f"<p>{line}</p>" for line in body.splitlines())
     body = (
         claim_body(verdict.claim) + f'<p><span class="status {escape(first)}">{escape(verdict.status)}</span></p>{said}'
     )
