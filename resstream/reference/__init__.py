@@ -66,6 +66,7 @@ from resstream.reference.distributions import (
     logsumexp,
     total_variation,
 )
+from resstream.reference.enclosing import enclosing_radius, squared_enclosing_radius
 from resstream.reference.mlp import (
     MLP,
     mlp,
@@ -181,6 +182,7 @@ __all__ = [
     "dobrushin",
     "dobrushin_overlap",
     "eigenvalue_moduli",
+    "enclosing_radius",
     "entropy",
     "frobenius_norm",
     "full_ov_circuit",
@@ -241,6 +243,7 @@ __all__ = [
     "softplus",
     "spectral_norm",
     "spectral_radius",
+    "squared_enclosing_radius",
     "stack_jacobians",
     "sublayers",
     "subset_sum",

@@ -268,6 +268,8 @@ CASES: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "smoothing.smoothing_stack": (reference.smoothing_stack, {"As": [STOCHASTIC], "X": X, "Ws": [LINEAR]}),
     "smoothing.skip_stack": (reference.skip_stack, {"As": [STOCHASTIC], "X": X, "Ws": [LINEAR]}),
     "smoothing.mean_pairwise_distance": (reference.mean_pairwise_distance, {"X": X, "norm": reference.L1}),
+    "enclosing.enclosing_radius": (reference.enclosing_radius, {"X": X, "norm": reference.L2}),
+    "enclosing.squared_enclosing_radius": (reference.squared_enclosing_radius, {"X": X}),
     "nearest.distance_to_constant": (reference.distance_to_constant, {"X": X, "norm": reference.L2}),
     "smoothing.dispersion": (reference.dispersion, {"X": X}),
     "smoothing.gram": (reference.gram, {"X": X}),
