@@ -97,7 +97,7 @@ def _dtype(dtype: Any) -> Any:
 
 def _raw(part: Any, elements: st.SearchStrategy[Any] | None) -> st.SearchStrategy[Array]:
     if elements is None:
-        return part_values(part)
+        return part_values(part, st.integers)
     flat = st.lists(elements, min_size=part.entries, max_size=part.entries)
     return flat.map(lambda entries: part.settle(np.array([float(x) for x in entries]).reshape(part.shape)))
 

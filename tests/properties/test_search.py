@@ -1,16 +1,23 @@
 """The search refutes what is false, acquits rounding, keeps its outcomes apart, and repeats itself for a seed."""
 
+import importlib
 import re
+import sys
 
 import numpy as np
 import pytest
+from hypothesis import find, given, settings
+from hypothesis.internal import observability
+from hypothesis.internal.constants_ast import is_local_module_file
 
+import resstream as rs
 from resstream.arithmetic import exact, sqrt, to_float, total, total_entry
 from resstream.claim import Batch, Claim, at_least, at_most, claim, equal, less_than, more_than
 from resstream.domains import Given, Matrix, Norm, RowStochastic, Scalar, Subset, Vector, Whole
 from resstream.errors import ClaimError
 from resstream.falsify import exhaustion, falsify
 from resstream.falsify.check import check_one
+from resstream.falsify.engines import hypothesis_instances, whole_numbers
 from resstream.falsify.report import verdict_json
 from resstream.falsify.search import Chunk, plan, run_chunk, search
 from resstream.falsify.verdict import Tally, conclude
@@ -261,3 +268,68 @@ def test_equalities_that_digits_alone_decide_are_said_to_be_so():
 def test_a_check_goes_through_them_too():
     row = check_one(few(lambda x, y: at_least(x * x, y * 0)), "quick", 0)
     assert (row.verdict, row.accepted) == ("survived", 45)
+
+
+# ---- the engine Hypothesis --------------------------------------------------
+
+
+def shown(claim, seed=3, count=120):
+    """The instances that the engine shows, in order."""
+    seen = []
+
+    def score(raw):
+        seen.append((dict(raw.sizes), {name: values.tolist() for name, values in raw.arrays.items()}))
+        return 0.0  # nothing to climb to, so that all are drawn
+
+    hypothesis_instances(claim, count, seed, score)
+    assert len(seen) >= count / 2
+    return seen
+
+
+def wide():
+    """A claim about whole numbers of wide ranges, each drawn alone."""
+    over = {"x": rs.domains.Integers(3, 3), "y": rs.domains.Whole(1000, 10**6)}
+    return rs.claim("mine.wide", over=over)(lambda x, y: rs.at_most(x, y))
+
+
+def test_what_hypothesis_draws_depends_on_the_seed_and_not_on_what_was_imported(tmp_path, monkeypatch):
+    before = shown(wide())
+    (tmp_path / "of_many_numbers.py").write_text(f"NUMBERS = {[10**5 + 977 * k for k in range(900)]}\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    module = importlib.import_module("of_many_numbers")
+    try:
+        assert is_local_module_file(module.__file__)  # else the constants of it would not be drawn anyway
+        assert shown(wide()) == before
+    finally:
+        del sys.modules["of_many_numbers"]
+    assert shown(wide(), seed=4) != before
+
+
+def test_nor_on_the_profile_nor_on_being_observed():
+    before = shown(wide(), count=40)
+    with observability.with_observability_callback(lambda _: None):
+        assert shown(wide(), count=40) == before
+    now = settings.get_current_profile_name()
+    settings.register_profile("theirs", derandomize=True, max_examples=3, print_blob=True)
+    settings.load_profile("theirs")
+    try:
+        assert shown(wide(), count=40) == before
+    finally:
+        settings.load_profile(now)
+
+
+@pytest.mark.parametrize(("low", "high"), [(0, 3), (-5, 10**9), (10**6, 10**6 + 300), (-(2**53), 2**53), (-900, -700)])
+def test_whole_numbers_are_those_of_the_range(low, high):
+    numbers = whole_numbers(low, high)
+    quiet = settings(max_examples=200, database=None, derandomize=True, deadline=None)
+    drawn = []
+
+    @quiet
+    @given(numbers)
+    def look(x):
+        drawn.append(x)
+        assert low <= x <= high
+
+    look()
+    assert len(set(drawn)) >= min(high - low + 1, 20)
+    assert find(numbers, lambda _: True, settings=quiet) == min(max(0, low), high)  # the nearest to zero
