@@ -307,8 +307,9 @@ def test_what_hypothesis_draws_depends_on_the_seed_and_not_on_what_was_imported(
 
 def test_nor_on_the_profile_nor_on_being_observed():
     before = shown(wide(), count=40)
-    with observability.with_observability_callback(lambda _: None):
-        assert shown(wide(), count=40) == before
+    few = shown(wide(), count=6)
+    with observability.with_observability_callback(lambda _: None):  # which traces every line
+        assert shown(wide(), count=6) == few
     now = settings.get_current_profile_name()
     settings.register_profile("theirs", derandomize=True, max_examples=3, print_blob=True)
     settings.load_profile("theirs")
