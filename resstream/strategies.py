@@ -25,7 +25,7 @@ from resstream.domains import Domain, Options, Parts, Sizes, require_domain
 from resstream.errors import DomainError
 from resstream.falsify.engines import part_values
 from resstream.falsify.objects import arrays_in, with_arrays
-from resstream.falsify.variants import domain_makers
+from resstream.falsify.written_domains import domain_makers
 
 _SIZES = ("Size", "Size | None")
 

@@ -19,14 +19,10 @@ from resstream import arithmetic, reference, relations
 from resstream.arithmetic import Exact, Literal, power
 from resstream.claim import Claim
 from resstream.domains import size
-from resstream.errors import ClaimError, DomainError
+from resstream.errors import DomainError
+from resstream.falsify.syntax import DEEPEST, ExpressionError, parse
+from resstream.falsify.written_domains import domain_of
 from resstream.relations import Relation
-
-LONGEST = 1000
-"""Characters of an expression."""
-
-DEEPEST = 40
-"""Nesting of an expression."""
 
 LARGEST_EXPONENT = 16
 """Of `**`."""
@@ -153,9 +149,13 @@ RELATIONS: Mapping[str, Callable[..., Relation]] = {
         *(relations.at_least, relations.at_most, relations.differ, relations.either, relations.equal),
         *(relations.every, relations.iff, relations.implies, relations.in_some_entry, relations.less_than),
         *(relations.more_than, relations.negation, relations.within),
+        *(relations.exists, relations.for_all),
     )
 }
 """What an expression that states a relation may call as well."""
+
+_QUANTIFIED = ("exists", "for_all")
+"""Relations of a new name: exists(P in Permutation(n), equal(x @ P, descending(x)))."""
 
 _OF_CONSTANTS = ("Lp",)
 """Functions of numbers that are known when an expression is read."""
@@ -168,38 +168,6 @@ CONSTANTS: Mapping[str, Any] = {
     "pi": arithmetic.pi,
 }
 """What an expression may name besides the claim's variables."""
-
-
-class ExpressionError(ClaimError):
-    """An expression is refused; the message shows the place with a caret."""
-
-    def __init__(self, what: str, text: str, place: ast.AST | int, message: str) -> None:
-        column = place if isinstance(place, int) else getattr(place, "col_offset", 0)
-        column = min(len(text.encode()[:column].decode(errors="ignore")), len(text))
-        start = max(0, column - 60)
-        shown = text[start : column + 60].replace("\n", " ")
-        super().__init__(f"{what}, column {column + 1}: {message}\n  {shown}\n  {' ' * (column - start)}^")
-
-
-def parse(text: str, what: str) -> ast.expr:
-    """The syntax tree of one expression of bounded length and depth."""
-    if len(text) > LONGEST:
-        raise ExpressionError(what, text[:60], 0, f"{len(text)} characters, expected at most {LONGEST}")
-    if "\n" in text or "\0" in text:
-        raise ExpressionError(what, text.replace("\0", " "), 0, "expected a single line of text")
-    depth = deepest = 0
-    for character in text:
-        depth += (character in "([{") - (character in ")]}")
-        deepest = max(deepest, depth)
-    if deepest > DEEPEST:
-        raise ExpressionError(what, text, 0, f"brackets {deepest} deep, expected at most {DEEPEST}")
-    try:
-        return ast.parse(text.strip(), mode="eval").body
-    except SyntaxError as failure:
-        column = max((failure.offset or 1) - 1, 0)
-        raise ExpressionError(what, text.strip(), column, f"not an expression ({failure.msg})") from None
-    except (ValueError, RecursionError, MemoryError) as failure:
-        raise ExpressionError(what, text.strip(), 0, f"not an expression ({failure})") from None
 
 
 def scope_of(claim: Claim) -> tuple[str, ...]:
@@ -284,6 +252,7 @@ class _Compiler:
     ) -> None:
         self.text, self.names, self.sizes, self.what, self.used = text, names, sizes, what, used
         self.functions = functions
+        self.bound: list[str] = []
 
     def refuse(self, node: ast.AST, message: str) -> ExpressionError:
         return ExpressionError(self.what, self.text, node, message)
@@ -321,6 +290,8 @@ class _Compiler:
 
     def _name(self, node: ast.Name) -> Compiled:
         name = node.id
+        if name in self.bound:
+            return lambda scope: scope[name]
         if name in self.names:
             self.used.append(name)
             return lambda scope: scope[name]
@@ -366,6 +337,8 @@ class _Compiler:
         for argument in node.args:
             if isinstance(argument, ast.Starred):
                 raise self.refuse(argument, "expected no *")
+        if name in _QUANTIFIED:
+            return self._quantified(node, name, depth)
         arguments = [self.compile(argument, depth + 1) for argument in node.args]
         keywords: dict[str, Compiled] = {}
         for keyword in node.keywords:
@@ -384,6 +357,34 @@ class _Compiler:
             return self._apply(node, function, *values, **named)
 
         return self._constant_call(node, name, call) if name in _OF_CONSTANTS else call
+
+    def _quantified(self, node: ast.Call, name: str, depth: int) -> Compiled:
+        """`exists(c in Matrix(1, d), relation, witness, ...)` or `for_all(P in Permutation(n), relation)`."""
+        form = f"{name}(P in Permutation(n), relation{', witness, ...' if name == 'exists' else ''})"
+        if node.keywords or len(node.args) < 2 or (name == "for_all" and len(node.args) > 2):
+            raise self.refuse(node, f"expected {form}")
+        binder, stated, *others = node.args
+        if not isinstance(binder, ast.Compare) or not isinstance(binder.left, ast.Name) or len(binder.ops) != 1:
+            raise self.refuse(binder, f"expected a new name and its domain, as in {form}")
+        if not isinstance(binder.ops[0], ast.In):
+            raise self.refuse(binder, f"expected `in` between the name and its domain, as in {form}")
+        new, domain = binder.left.id, domain_of(self.text, binder.comparators[0])
+        if new in {*self.names, *self.sizes, *self.bound, *CONSTANTS, *self.functions}:
+            raise self.refuse(binder, f"the name {new} has a meaning already, expected a new one")
+        for size_name in sorted(domain.size_names() - set(self.sizes)):
+            known = ", ".join(self.sizes) or "none"
+            raise self.refuse(binder, f"size {size_name!r} is none of the claim's ({known})")
+        witnesses = [self.compile(other, depth + 1) for other in others]
+        self.bound.append(new)
+        body = self.compile(stated, depth + 1)
+        self.bound.pop()
+        function = self.functions[name]
+
+        def call(scope: Mapping[str, Any]) -> Any:
+            given = {"witnesses": [witness(scope) for witness in witnesses]} if witnesses else {}
+            return self._apply(node, function, domain, lambda member: body({**scope, new: member}), **given)
+
+        return call
 
     def _constant_call(self, node: ast.Call, name: str, call: Compiled) -> Compiled:
         """A call of numbers alone, made once: what is wrong with it is said before anything is searched."""

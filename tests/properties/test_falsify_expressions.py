@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from resstream import claims
-from resstream.arithmetic import RATIONAL
+from resstream.arithmetic import RATIONAL, total
+from resstream.claim import at_most, claim
 from resstream.domains import (
     Causal,
     Given,
@@ -18,11 +19,14 @@ from resstream.domains import (
     Scalar,
     Stack,
     SymmetricWithSpectrum,
+    Vector,
 )
 from resstream.errors import ClaimError, DomainError
 from resstream.falsify import falsify, vary
-from resstream.falsify.expressions import ExpressionError, side
-from resstream.falsify.variants import parse_domain, parse_range
+from resstream.falsify.expressions import side
+from resstream.falsify.syntax import ExpressionError
+from resstream.falsify.variants import parse_range
+from resstream.falsify.written_domains import parse_domain
 
 
 @pytest.fixture
@@ -218,3 +222,67 @@ def test_errors_of_the_reference_keep_their_own_kind(contraction):
     broken = side("dobrushin(x)", ("x",), "rhs")
     with pytest.raises(DomainError, match="row-stochastic"):
         broken(x=np.array([[2.0]]))
+
+
+# ---- there is, and for all --------------------------------------------------
+
+
+@claim("expressions.row", over={"x": Vector("n"), "X": Matrix("n", "d")}, sizes={"n": range(1, 4), "d": range(1, 3)})
+def a_row(x, X):
+    """A row and a cloud."""
+    return at_most(x - x, total(X - X, -2)[..., :1])
+
+
+MIDDLE = "(amax(X, -2) + amin(X, -2)) / 2"
+
+
+@pytest.mark.parametrize(
+    ("conclusion", "wanted"),
+    [
+        ("exists(j in Subset(n, 1), at_most(total(j * x), mean(x)))", "survived"),
+        ("exists(j in Subset(n, 1), less_than(total(j * x), mean(x)))", "refuted"),
+        ("for_all(P in Permutation(n), equal(total(x @ P), total(x)))", "survived"),
+        ("for_all(s in Whole(-1, 1, 1, n), at_most(total(s * x), total(abs(x))))", "survived"),
+        ("for_all(s in Whole(-1, 1, 1, n), at_most(total(s * x), amax(abs(x))))", "refuted"),
+        ("exists(P in Permutation(n), equal(x @ P, descending(x)))", "survived"),
+        (f"exists(c in Matrix(1, d), at_most(abs(X - c), enclosing_radius(X, LINF)), {MIDDLE})", "survived"),
+        ("exists(c in Matrix(1, d), at_most(abs(X - c), enclosing_radius(X, LINF) / 2), mean(X, -2))", "undecided"),
+        ("for_all(P in Permutation(n), exists(Q in Permutation(n), equal(x @ P @ Q, x)))", "survived"),
+        ("negation(exists(j in Subset(n, 1), at_least(total(j * x), amax(x) + 1)))", "survived"),
+    ],
+)  # fmt: skip
+def test_quantified_relations_as_text(conclusion, wanted):
+    varied = vary(a_row, conclusion=conclusion)
+    assert falsify(varied, 600).status == wanted
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("exists(Permutation(n), equal(x, x))", "expected a new name and its domain, as in exists"),
+        ("exists(P == Permutation(n), equal(x, x))", "expected `in` between the name and its domain"),
+        ("exists(x in Permutation(n), equal(x, x))", "the name x has a meaning already"),
+        ("exists(n in Permutation(n), equal(x, x))", "the name n has a meaning already"),
+        ("exists(pi in Permutation(n), equal(x, x))", "the name pi has a meaning already"),
+        ("exists(P in Permutation(m), equal(x, x))", r"size 'm' is none of the claim's \(n, d\)"),
+        ("exists(P in Permutations(n), equal(x, x))", "unknown domain 'Permutations'"),
+        ("exists(P in 3, equal(x, x))", "expected a domain such as"),
+        ("for_all(P in Permutation(n), equal(x, x), x)", r"expected for_all\(P in Permutation\(n\), relation\)"),
+        ("exists(P in Permutation(n))", "expected exists"),
+        ("exists(P in Permutation(n), equal(x, x), witnesses=x)", "expected exists"),
+        ("every(exists(P in Permutation(n), equal(x, x)), equal(P, P))", "unknown name 'P'"),
+        ("exists(P in Permutation(n), exists(P in Permutation(n), equal(x, x)))", "the name P has a meaning already"),
+        ("at_most(x in Matrix(n, d), x)", "a comparison is not allowed"),
+        ("exists(P in Transformed(n), equal(x, x))", "takes a function"),
+        ("exists(P in Permutation(n), P)", "cannot be evaluated|expected a function that gives a relation"),
+        ("exists(P in Matrix(n, n), equal(x, x))", "expected a finite domain"),
+    ],
+)
+def test_what_is_no_quantified_relation_is_refused(text, message):
+    with pytest.raises(ClaimError, match=message):
+        falsify(vary(a_row, conclusion=text), 100)
+
+
+def test_a_side_states_no_relation():
+    with pytest.raises(ExpressionError, match="unknown function 'exists'"):
+        side("exists(P in Permutation(n), equal(x, x))", ("x",), "rhs", ("n",))

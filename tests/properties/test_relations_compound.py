@@ -15,8 +15,8 @@ from resstream.domains import Matrix, Scalar, Vector
 from resstream.errors import ClaimError, Unbounded
 from resstream.falsify import falsify
 from resstream.falsify.counterexample import Counterexample, from_json
-from resstream.falsify.expressions import ExpressionError
 from resstream.falsify.formats.trace import trace
+from resstream.falsify.syntax import ExpressionError
 from resstream.falsify.variants import vary
 from resstream.prove import goals
 from resstream.relations import (

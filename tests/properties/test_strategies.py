@@ -14,7 +14,7 @@ from resstream import strategies
 from resstream.domains import Matrix, RowStochastic, Transformed
 from resstream.errors import ArithmeticLimit, DomainError, NotExact, ShapeError
 from resstream.falsify.objects import arrays_in
-from resstream.falsify.variants import domain_makers
+from resstream.falsify.written_domains import domain_makers
 
 FEW = settings(max_examples=4, deadline=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
 OF_ARGUMENTS = {

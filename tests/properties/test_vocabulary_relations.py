@@ -8,12 +8,17 @@ from pathlib import Path
 import numpy as np
 
 from resstream.arithmetic import RATIONAL
+from resstream.domains.current import Objects, evaluating
 from resstream.falsify.expressions import RELATIONS, relation
 from resstream.relations import HOLDS
 
 PAGE = Path(__file__).parents[2] / "docs" / "vocabulary.md"
 ARRAYS = {"X": [[3, 4], [1, 0], [1, -2]], "x": [[-1, 0, 2]]}
 """Of the examples; they are those of the page's functions."""
+
+SIZES = {"n": 3, "d": 2}
+QUANTIFIED = {"exists": "name in domain, relation, *witnesses", "for_all": "name in domain, relation"}
+"""How expressions write these: Python takes a function in place of the name."""
 
 
 def rows():
@@ -26,11 +31,12 @@ def rows():
 
 
 def decided(text):
-    stated = relation(text, tuple(ARRAYS), "example")
+    stated = relation(text, tuple(ARRAYS), "example", tuple(SIZES))
     arrays = {
         name: RATIONAL.array([[Fraction(entry) for entry in row] for row in lines]) for name, lines in ARRAYS.items()
     }
-    found = stated(**{name: arrays[name] for name in inspect.signature(stated).parameters}).decide(RATIONAL)
+    with evaluating(Objects(arrays, SIZES)):
+        found = stated(**{name: arrays[name] for name in inspect.signature(stated).parameters}).decide(RATIONAL)
     return "holds" if found.status == HOLDS else f"fails: {found.lhs} {found.symbol} {found.rhs}"
 
 
@@ -41,6 +47,7 @@ def row(name, example):
         f"*{one.name}" if one.kind is one.VAR_POSITIONAL else one.name
         for one in inspect.signature(RELATIONS[name]).parameters.values()
     )
+    parameters = QUANTIFIED.get(name, parameters)
     return f"| `{name}({parameters})` | {about} | `{example}` | {decided(example)} |"
 
 
