@@ -15,6 +15,9 @@ from resstream.observe.bind import Binding
 from resstream.observe.seen import Activations
 from resstream.observe.table import Line, Place, objects_at
 
+MOST_DRAWN = 8192
+"""Raw numbers of a drawn object, beyond which it is not built exactly: its products take minutes at width 100."""
+
 MOST_SUSPECTS = 3
 """Places of one claim that are judged because floats find them violated; the rest is counted as unjudged."""
 
@@ -60,6 +63,11 @@ def _outcome(
 ) -> tuple[str, str]:
     """What the judge says of the instance of a place that is nearest to a violation, and why where it says nothing."""
     objects = one_of(objects_at(binding, place, seen, seed, around), place.worst)
+    for name in binding.drawn:
+        numbers = sum(array.size for array in objects[name].raw.values())
+        if numbers > MOST_DRAWN:
+            domain = binding.claim.over[name]
+            return UNDECIDED, f"{name} is drawn from {domain} by {numbers:,} numbers, more than are built exactly"
     try:
         found = at(binding.claim, objects, binding.counts(objects), around if ball else None)
     except ResstreamError as failure:

@@ -33,7 +33,7 @@ from resstream.domains import (
 )
 from resstream.errors import ClaimError, ResstreamError, WeightsError
 from resstream.falsify import falsify
-from resstream.observe import Observation, given, observe, words
+from resstream.observe import Observation, certificates, given, observe, words
 from resstream.observe.bind import _built, _draw
 from resstream.observe.certificates import MOST_SUSPECTS
 from resstream.observe.collapse import (
@@ -493,6 +493,14 @@ def test_what_is_drawn_is_built_again_for_the_judge_and_decided() -> None:
         line = found.line(name)
         assert (line.certified + line.tied, line.undecided, line.violated) == (2, 0, [])
     assert found.line("planted.undone").certified == 2
+
+
+def test_what_is_drawn_too_large_to_be_built_exactly_is_undecided_and_says_so(monkeypatch: Any) -> None:
+    monkeypatch.setattr(certificates, "MOST_DRAWN", 2 * D * D)
+    assert observe(table(), claims=["erasing.head"], certify=1).line("erasing.head").undecided == 1
+    monkeypatch.setattr(certificates, "MOST_DRAWN", 3 * D * D)
+    line = observe(table(), claims=["erasing.head"], certify=1).line("erasing.head")
+    assert (line.undecided, line.certified) == (0, 1)
 
 
 def test_what_is_drawn_is_well_conditioned_at_any_width() -> None:
