@@ -54,16 +54,19 @@ PAGE = ROOT / "docs" / "trust.md"
 ODD = "tests/soundness/test_odd_arguments.py"
 """Tests of which those that are called after a module are its own."""
 
+GATE = "tests/properties/test_reference_gate.py"
+"""Every array of every function of the reference through its gate."""
+
 ARITHMETIC_TESTS = "tests/properties/test_arithmetic*.py tests/soundness/test_entries.py tests/symbolic/test_reading.py"
 
 CONCERNS: dict[str, list[str]] = {
     "resstream/reference/*.py": [
-        f"tests/properties/test_reference_{{stem}}.py {ODD}",
+        f"tests/properties/test_reference_{{stem}}.py {GATE} {ODD}",
         "tests/properties/test_reference_checks.py tests/properties/test_reference_inputs.py",
     ],
     **{
         f"resstream/reference/{stem}.py": [
-            f"tests/properties/{own}.py {ODD}",
+            f"tests/properties/{own}.py {GATE} {ODD}",
             "tests/properties/test_reference_inputs.py",
         ]
         for stem, own in {
@@ -77,7 +80,7 @@ CONCERNS: dict[str, list[str]] = {
     },
     **{
         f"resstream/reference/{stem}.py": [
-            f"tests/properties/test_reference_{stem}.py tests/properties/test_vocabulary.py {ODD}",
+            f"tests/properties/test_reference_{stem}.py tests/properties/test_vocabulary.py {GATE} {ODD}",
             "tests/properties/test_reference_inputs.py",
         ]
         for stem in ("activations", "norms", "smoothing", "spectrum")

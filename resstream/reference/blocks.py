@@ -14,6 +14,7 @@ from resstream.reference.checks import (
     require_instance,
     require_matrix,
     require_sequence,
+    require_width,
 )
 from resstream.reference.mlp import MLP, mlp
 from resstream.reference.normalisation import layer_norm
@@ -105,5 +106,8 @@ def _stream(X: Array, block: Block, norm: Sublayer) -> Array:
     require_instance("block", block, Block)
     require_callable("norm", norm)
     X = require_matrix("X", X)
+    for k, head in enumerate(block.heads):
+        require_width(f"heads[{k}].W_O", head.W_O, X.shape[-1], of="X has")
+    require_width("mlp.W_2", block.mlp.W_2, X.shape[-1], of="X has")
     require_batch(X=X, W_1=block.mlp.W_1)
     return X
