@@ -225,6 +225,44 @@ def test_the_readout_is_what_the_package_computes(visit, laboratory):
     assert float(shown) == pytest.approx(diameter(X).item(), rel=1e-3)
 
 
+# ---- motion -----------------------------------------------------------------
+
+MOVES = """(milliseconds) => new Promise(done => {
+    let seen = 0;
+    const observer = new MutationObserver(list => { seen += list.length; });
+    observer.observe(document.querySelector(".stage"), { attributes: true, childList: true, subtree: true });
+    setTimeout(() => { observer.disconnect(); done(seen); }, milliseconds);
+})"""
+"""How often what is drawn changes by itself."""
+
+
+@pytest.mark.parametrize("motion", ["reduce", "no-preference"])
+def test_nothing_moves_by_itself_where_no_motion_is_asked_for(visit, laboratory, motion):
+    seen = visit(laboratory, "#cloud?depth=6&layer=0", viewport=WIDE, reduced_motion=motion)
+    still = motion == "reduce"
+    layer = seen.page.locator(".player input")
+    before = tokens_drawn(seen)
+    seen.page.locator(".player .play").click()
+    seen.settle()
+    moves = seen.page.evaluate(MOVES, 600)
+    assert (moves == 0) is still, moves
+    assert seen.page.locator(".player .play").inner_text() == ("▶ Play" if still else "❚❚ Pause")
+    assert tokens_drawn(seen) != before  # a step is made all the same
+    if still:
+        assert layer.input_value() == "1"
+        seen.page.locator(".player .play").click()
+        assert layer.input_value() == "2"
+    slides = seen.page.evaluate(
+        """getComputedStyle(document.querySelector('input[role="switch"]'), "::after").transitionDuration"""
+    )
+    assert slides == ("0s" if still else "0.12s")
+
+
+def tokens_drawn(seen):
+    seen.settle()
+    return seen.page.locator(".stage").inner_html()
+
+
 # ---- the address ------------------------------------------------------------
 
 

@@ -6,11 +6,14 @@ from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from resstream.arithmetic import RATIONAL, Ball, RationalEntry
+from resstream.domains.current import Objects, evaluating
 from resstream.errors import NotExact
-from resstream.falsify.expressions import CONSTANTS, FUNCTIONS, side
+from resstream.falsify.expressions import CONSTANTS, FUNCTIONS, RELATIONS, relation, side
 from resstream.reference import Norm
+from resstream.relations import HOLDS
 
 PAGE = Path(__file__).parents[2] / "docs" / "vocabulary.md"
 
@@ -24,6 +27,10 @@ LETTERS = {
     "x": [[-1, 0, 2]],
 }
 """The arrays of the examples, which the page shows."""
+
+SIZES = {"n": 3, "d": 2}
+QUANTIFIED = {"exists": "name in domain, relation, *witnesses", "for_all": "name in domain, relation"}
+"""How expressions write these: Python takes a function in place of the name."""
 
 
 def read(system):
@@ -57,12 +64,24 @@ def written(entry):
     return entry.value.mid().str(10, radius=False)
 
 
+def decided(text):
+    """What an example of a relation comes to: that it holds, or the entries at which it fails."""
+    stated = relation(text, tuple(LETTERS), "example", tuple(SIZES))
+    scope = read(RATIONAL)
+    with evaluating(Objects(scope, SIZES)):
+        found = stated(**{name: scope[name] for name in inspect.signature(stated).parameters}).decide(RATIONAL)
+    return "holds" if found.status == HOLDS else f"fails: {found.lhs} {found.symbol} {found.rhs}"
+
+
 def signature(name):
     if name in CONSTANTS:
         return name
+    if name in QUANTIFIED:
+        return f"{name}({QUANTIFIED[name]})"
     parameters = [
-        parameter.name if parameter.default is parameter.empty else f"{parameter.name}={shown(parameter.default)}"
-        for parameter in inspect.signature(FUNCTIONS[name]).parameters.values()
+        ("*" if one.kind is one.VAR_POSITIONAL else "")
+        + (one.name if one.default is one.empty else f"{one.name}={shown(one.default)}")
+        for one in inspect.signature({**FUNCTIONS, **RELATIONS}[name]).parameters.values()
     ]
     return f"{name}({', '.join(parameters)})"
 
@@ -71,36 +90,39 @@ def shown(default):
     return default.kind.upper() if isinstance(default, Norm) else repr(default)
 
 
-def rows():
-    """Name, row as it stands, and example, of every row of the tables of functions."""
+TABLES = {"functions": ({*FUNCTIONS, *CONSTANTS}, evaluated), "relations": ({*RELATIONS}, decided)}
+"""What each kind of table lists, and what its examples come to."""
+
+
+def rows(kind):
+    """Name, row as it stands, and example, of every row of the tables of a kind."""
     text = PAGE.read_text(encoding="utf-8")
-    tables = re.findall(r"<!-- functions -->\n(.*?)<!-- end of functions -->", text, re.S)
-    for table in tables:
+    for table in re.findall(rf"<!-- {kind} -->\n(.*?)<!-- end of {kind} -->", text, re.S):
         for line in table.strip().splitlines()[2:]:
             cells = [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
             yield re.match(r"`(\w+)", cells[0])[1], line, cells[2].strip("`")
 
 
-def row(name, example):
+def row(kind, name, example):
     """The row as the code has it."""
     about = f"The number {name}, exactly." if name in ("pi", "e") else f"The norm {name.lower()} of rows."
     if name not in CONSTANTS:
-        about = " ".join(inspect.getdoc(FUNCTIONS[name]).split("\n\n")[0].split()).replace("|", "\\|")
-    return f"| `{signature(name)}` | {about} | `{example}` | {evaluated(example)} |"
+        definition = {**FUNCTIONS, **RELATIONS}[name]
+        about = " ".join(inspect.getdoc(definition).split("\n\n")[0].split()).replace("|", "\\|")
+    return f"| `{signature(name)}` | {about} | `{example}` | {TABLES[kind][1](example)} |"
 
 
-def test_every_row_is_that_of_the_code_and_its_example_runs():
-    compared = 0
-    for name, line, example in rows():
-        assert line == row(name, example), "\n" + row(name, example)
+@pytest.mark.parametrize("kind", TABLES)
+def test_every_row_is_that_of_the_code_and_its_example_runs(kind):
+    for name, line, example in rows(kind):
+        assert line == row(kind, name, example), "\n" + row(kind, name, example)
         assert re.search(rf"\b{name}\b", example), f"the example of {name} is of something else"
-        compared += 1
-    assert compared > 85
 
 
-def test_everything_that_an_expression_may_name_is_on_the_page():
-    listed = [name for name, _, _ in rows()]
-    assert sorted(listed) == sorted({*FUNCTIONS, *CONSTANTS})
+@pytest.mark.parametrize("kind", TABLES)
+def test_everything_that_an_expression_may_name_is_on_the_page(kind):
+    assert len(TABLES[kind][0]) > 10
+    assert sorted(name for name, _, _ in rows(kind)) == sorted(TABLES[kind][0])
 
 
 def test_the_letters_are_those_of_the_page():
@@ -109,7 +131,10 @@ def test_the_letters_are_those_of_the_page():
         assert f"{name} = [{'; '.join(' '.join(map(str, line)) for line in lines)}]" in text
 
 
-def test_an_example_that_is_no_expression_is_refused():
+def test_an_example_that_says_otherwise_is_noticed():
     assert evaluated("total(x) / 3") == "1/3"
     assert evaluated("exp(x)").startswith("0.3678794412 1")
-    assert row("abs", "abs(x)") != row("abs", "abs(2 * x)")
+    assert row("functions", "abs", "abs(x)") != row("functions", "abs", "abs(2 * x)")
+    assert decided("at_most(x, 2)") == "holds"
+    assert decided("at_most(x, 1)") == "fails: 2 <= 1"
+    assert row("relations", "at_most", "at_most(x, 1)") != row("relations", "at_most", "at_most(x, 2)")
