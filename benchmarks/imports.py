@@ -2,8 +2,8 @@
 
     python benchmarks/imports.py [--rounds 9]
 
-Each figure is the least of some fresh interpreters, less what one takes that imports nothing, in seconds of CPU (so that
-a loaded machine says nearly the same) and of the clock. Cold: compiled anew, with a cache of its own.
+Each figure is the least of some fresh interpreters, less what one takes that imports nothing, in seconds of CPU (which
+a loaded machine changes little) and of the clock. Cold: compiled anew, with a cache of its own.
 """
 
 from __future__ import annotations
