@@ -66,7 +66,7 @@ def written(entry):
 
 def decided(text):
     """What an example of a relation comes to: that it holds, or the entries at which it fails."""
-    stated = relation(text, tuple(LETTERS), "example", tuple(SIZES))
+    stated = relation(text, ("X", "x"), "example", tuple(SIZES))
     scope = read(RATIONAL)
     with evaluating(Objects(scope, SIZES)):
         found = stated(**{name: scope[name] for name in inspect.signature(stated).parameters}).decide(RATIONAL)
