@@ -93,6 +93,12 @@ def sizes_now(what: str) -> Sizes:
     return current[0]
 
 
+def objects_now() -> Any:
+    """The objects that are being evaluated, with their sizes; None where there are none."""
+    current = _current.get()
+    return None if current is None else current[1]
+
+
 def read_now(value: Any) -> Any:
     """An object of rational entries, read into the number system of the instance that is being evaluated."""
     like = leading_now()
@@ -111,4 +117,4 @@ def read_now(value: Any) -> Any:
     return out
 
 
-__all__ = ["Objects", "evaluating", "leading_now", "read_now", "size", "sizes_now"]
+__all__ = ["Objects", "evaluating", "leading_now", "objects_now", "read_now", "size", "sizes_now"]

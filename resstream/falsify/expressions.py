@@ -372,7 +372,7 @@ class _Compiler:
         if new in {*self.names, *self.sizes, *self.bound, *CONSTANTS, *self.functions}:
             raise self.refuse(binder, f"the name {new} has a meaning already, expected a new one")
         for size_name in sorted(domain.size_names() - set(self.sizes)):
-            known = ", ".join(self.sizes) or "none"
+            known = ", ".join(sorted(self.sizes)) or "none"
             raise self.refuse(binder, f"size {size_name!r} is none of the claim's ({known})")
         witnesses = [self.compile(other, depth + 1) for other in others]
         self.bound.append(new)

@@ -27,6 +27,9 @@ GLANCE = 0.4
 LONG = 60.0
 """Seconds that work is cut off at where its amount is what bounds it."""
 
+GLIMPSE = 300_000
+"""Steps of Z3 for that nothing meets a relation at one instance, a tenth of a second's worth or so."""
+
 WORK = 2_000_000
 """Steps of Z3 for one obligation of an identity, about a second's worth."""
 
@@ -76,15 +79,9 @@ def _whole(formula: Formula, violations: Sequence[Condition], seconds: float) ->
     """Ask for a model of everything that is known and of some violation."""
     if seconds <= 0:
         return "unknown", None
-    unknowns = {u: z3.ToReal(z3.Int(f"k{u}")) if u in formula.integral else z3.Real(f"x{u}") for u in formula.made_of}
     solver = z3.Solver()
     solver.set("timeout", max(1, int(1000 * seconds)))
-    solver.add(*(_condition(condition, unknowns) for condition in formula.conditions))
-    for choice in formula.choices.values():
-        largest = unknowns[choice.unknown]
-        alternatives = [_term(alternative, unknowns) for alternative in choice.alternatives]
-        solver.add(*(largest >= alternative for alternative in alternatives))
-        solver.add(z3.Or([largest == alternative for alternative in alternatives]))
+    unknowns = _stated(formula, solver)
     solver.add(z3.Or([_condition(violation, unknowns) for violation in violations]))
     answer = str(solver.check())
     if answer != "sat":
@@ -103,6 +100,28 @@ def _rational(value: Any) -> fmpq:
 def has_no_model(conditions: Sequence[Condition], work: int = WORK) -> bool:
     """Whether some conditions on reals are certain to have no model, within a bound on the work and not on the time."""
     return _conjunction(conditions, LONG, work)
+
+
+def nothing_meets(formula: Formula, conditions: Sequence[Condition], work: int = GLIMPSE) -> bool:
+    """Whether what a formula knows and some conditions are certain to have no model, within a bound on the work."""
+    solver = z3.Solver()
+    solver.set("timeout", int(1000 * LONG))
+    solver.set("rlimit", work)
+    unknowns = _stated(formula, solver)
+    solver.add(*(_condition(condition, unknowns) for condition in conditions))
+    return str(solver.check()) == "unsat"
+
+
+def _stated(formula: Formula, solver: Any) -> dict[int, Any]:
+    """The unknowns of a formula, all that is known of which is stated to a solver."""
+    unknowns = {u: z3.ToReal(z3.Int(f"k{u}")) if u in formula.integral else z3.Real(f"x{u}") for u in formula.made_of}
+    solver.add(*(_condition(condition, unknowns) for condition in formula.conditions))
+    for choice in formula.choices.values():
+        largest = unknowns[choice.unknown]
+        alternatives = [_term(alternative, unknowns) for alternative in choice.alternatives]
+        solver.add(*(largest >= alternative for alternative in alternatives))
+        solver.add(z3.Or([largest == alternative for alternative in alternatives]))
+    return unknowns
 
 
 def _conjunction(conditions: Sequence[Condition], seconds: float, work: int = 0) -> bool:

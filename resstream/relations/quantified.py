@@ -1,21 +1,21 @@
 """Relations over all members of a domain: for all in a finite set, and that there is one.
 
 What is finite is gone through, so that both answers are certain. Elsewhere that there is a member is certain only where
-a witness is; that there is none is never said: it stays undecided.
+a witness is, and that there is none only where Z3 proves it; else it stays undecided.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Any
 
 import numpy as np
 
-from resstream.arithmetic import Entry, NumberSystem, is_screening, to_float
+from resstream.arithmetic import RATIONAL, Entry, NumberSystem, is_screening, to_float
 from resstream.domains.base import Domain, require_domain
-from resstream.domains.current import read_now, sizes_now
+from resstream.domains.current import objects_now, read_now, sizes_now
 from resstream.domains.finite import members
 from resstream.errors import ArithmeticLimit, ClaimError, DomainError
 from resstream.relations.base import HOLDS, UNDECIDED, VIOLATED, Decision, Margin, Relation, together, worst
@@ -81,7 +81,8 @@ class ForAll(Every):
 class Exists(Relation):
     """That a member of a domain without an end meets a relation, of which some witnesses are known.
 
-    candidates: (witness, whether it certainly is a member, the relation of it). negated: that there is none.
+    candidates: (witness, whether it certainly is a member, the relation of it). negated: that there is none. absent:
+    whether it is proved that no member does, asked of rational objects alone.
 
     >>> from resstream.arithmetic import RATIONAL
     >>> from resstream.relations import equal
@@ -92,6 +93,7 @@ class Exists(Relation):
 
     candidates: tuple[tuple[Any, bool, Relation], ...]
     negated: bool = False
+    absent: Callable[[], bool] | None = field(default=None, compare=False, repr=False)
 
     def __iter__(self) -> Iterator[Comparison]:
         for _, _, relation in self.candidates:
@@ -113,6 +115,9 @@ class Exists(Relation):
                 beside = ((f"witness {_text(witness)}", found.lhs, found.symbol, found.rhs),)
                 return replace(found, status=VIOLATED if self.negated else HOLDS, sides=sides, beside=beside)
         nearest = max((found for _, _, found in decisions), key=lambda found: found.margin)
+        if self.absent is not None and system is RATIONAL and nearest.status == VIOLATED and self.absent():
+            beside = (("that no other member does is proved by Z3", None, "", None),)
+            return replace(nearest, status=HOLDS if self.negated else VIOLATED, sides=sides, beside=beside)
         outside = any(not inside and found.status == HOLDS for _, inside, found in decisions)
         reason = "a witness is not certain to be a member" if outside else "no witness is certain"
         reason += ", and that there is no other cannot be told"
@@ -161,7 +166,8 @@ def exists(domain: Domain, relation: Statement, witnesses: Sequence[Any] = ()) -
     """That some member of a domain meets a relation, at the sizes of the instance.
 
     A finite domain is gone through. Any other needs witnesses, members computed from the claim's objects; where none of
-    them certainly meets the relation the answer is undecided, never "no". DomainError for another without witnesses.
+    them certainly meets the relation the answer is "no" only if Z3 proves, of rational objects, that no member does,
+    and undecided elsewhere. DomainError for another without witnesses.
 
     >>> from resstream.claim import claim
     >>> from resstream.domains import Positive
@@ -179,7 +185,14 @@ def exists(domain: Domain, relation: Statement, witnesses: Sequence[Any] = ()) -
     _require_domain("exists", domain)
     sizes = sizes_now("exists")
     candidates = tuple((one, _is_member(domain, one, sizes), _stated("exists", relation(one))) for one in witnesses)
-    return Exists(candidates)
+    objects = objects_now()
+
+    def absent() -> bool:
+        from resstream.prove.absence import none_meets  # a room above this one, and asked when it is needed
+
+        return none_meets(domain, relation, sizes, objects)
+
+    return Exists(candidates, absent=absent)
 
 
 def _of_members(name: str, domain: Domain, relation: Statement) -> tuple[tuple[Any, ...], tuple[Relation, ...]]:
