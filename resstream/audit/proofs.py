@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 
 from resstream.claim import Claim
-from resstream.falsify import pool
 from resstream.falsify.formats.theorem import with_kernel
 from resstream.prove import goals, vacuous
 from resstream.prove.answer import PROVED, Answer, agree
+from resstream.workers import Pipe, fork
 
 GRACE = 1.0
 """By how much the last proof may overrun its time."""
@@ -22,7 +22,7 @@ def prove(claim: Claim, seconds: float, keep: Callable[[Answer], None]) -> str:
     In a process of their own: neither Z3 nor exact algebra can be trusted to look at the clock.
     """
 
-    def work(pipe: pool.Pipe) -> None:
+    def work(pipe: Pipe) -> None:
         try:
             goals.prove(claim, seconds, progress=lambda answer: pipe.send(with_kernel(claim, answer)))
             pipe.send(None)
@@ -31,7 +31,7 @@ def prove(claim: Claim, seconds: float, keep: Callable[[Answer], None]) -> str:
         except Exception as failure:  # what cannot be evaluated has been reported by the search
             pipe.send(f"{type(failure).__name__}: {failure}")
 
-    worker = pool.fork(work)
+    worker = fork(work)
     end = time.monotonic() + seconds + GRACE
     try:
         with suppress(EOFError, OSError):
@@ -70,11 +70,11 @@ def never_met(claim: Claim, seconds: float) -> bool:
     """Whether it is proved that no instance meets the hypotheses, at any of the claim's sizes."""
     proved: list[bool] = []
 
-    def work(pipe: pool.Pipe) -> None:
+    def work(pipe: Pipe) -> None:
         with suppress(Exception):  # Z3 is an extra, and what it cannot express is not proved
             pipe.send(bool(vacuous.no_instance(claim, seconds)))
 
-    worker = pool.fork(work)
+    worker = fork(work)
     try:
         with suppress(EOFError, OSError):
             if worker.pipe.poll(seconds + GRACE):

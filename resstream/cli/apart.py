@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from resstream.errors import ResstreamError
 
 if TYPE_CHECKING:
-    from resstream.falsify.pool import Pipe
+    from resstream.workers import Pipe
 
 T = TypeVar("T")
 
@@ -45,9 +45,9 @@ def apart(
     work: gets a function to tell what it has so far. A process that takes longer, needs more memory, or ends without an
     answer (`sys.exit`, `os._exit`, a fault below Python) is a failure, and so is its end by Ctrl-C without an answer.
     """
-    from resstream.falsify import pool
+    from resstream import workers
 
-    worker = pool.fork(lambda pipe: _serve(pipe, work, memory), interruptible=True)
+    worker = workers.fork(lambda pipe: _serve(pipe, work, memory), interruptible=True)
     end, last, interrupted = time.monotonic() + seconds, None, False
     try:
         while True:
@@ -75,9 +75,9 @@ def apart(
 
 
 def _serve(pipe: Pipe, work: Callable[[Callable[[Any], None]], Any], memory: int | None) -> None:
-    from resstream.falsify import pool
+    from resstream import workers
 
-    if memory is not None and pool.can_fork():  # elsewhere the limit would be one of this process
+    if memory is not None and workers.can_fork():  # elsewhere the limit would be one of this process
         import resource
 
         with suppress(ValueError, OSError):  # the system's own limit is lower

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
@@ -13,7 +13,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from resstream.cli.apart import Answer, apart
-from resstream.cli.output import Budget, Json, Seed, console, notes, print_json, rendered, seconds_option
+from resstream.cli.output import (
+    Budget,
+    Json,
+    On,
+    Seed,
+    console,
+    notes,
+    print_json,
+    rendered,
+    seconds_option,
+    workers_at,
+)
 from resstream.targets import require_file
 
 if TYPE_CHECKING:
@@ -28,6 +39,7 @@ def audit(
     budget: Annotated[int, Budget] = 40_000,
     seconds: Annotated[float, seconds_option("A limit in time for each claim.")] = 45.0,
     seed: Annotated[int, Seed] = 0,
+    on: Annotated[str | None, On] = None,
     quick: Annotated[
         bool, typer.Option("--quick", help="Leave out thresholds, larger sizes and longer searches.")
     ] = False,
@@ -54,12 +66,16 @@ def audit(
     found: dict[str, Found] = {}
     interrupted = False
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=notes, transient=True, disable=not notes.is_terminal) as progress:
+    shown = Progress(*columns, console=notes, transient=True, disable=not notes.is_terminal)
+    asked = (budget, seed, seconds, quick, memory)
+    with workers_at(on) as executor, shown as progress:
         task = progress.add_task("", total=len(STAGES))
-        for claim in chosen:
-            answer = _audited(
-                claim, (budget, seed, seconds, quick, memory), lambda done: progress.update(task, completed=done.stage)
-            )
+
+        def asked_so_far(one: Found) -> None:
+            progress.update(task, completed=one.stage)
+
+        here = ((claim, _audited(claim, asked, asked_so_far)) for claim in chosen)
+        for claim, answer in here if executor is None else _audited_there(chosen, asked, executor):
             interrupted = answer.interrupted
             if answer.value is None and interrupted:
                 break
@@ -93,8 +109,38 @@ class Found:
     as_expected: bool
 
 
-def _audited(claim: Claim, asked: tuple[int, int, float, bool, bool], told: Callable[[Found], None]) -> Answer[Found]:
+Asked = tuple[int, int, float, bool, bool]
+"""Budget, seed, seconds, whether quick, whether with the memory of earlier runs."""
+
+
+def _audited(claim: Claim, asked: Asked, told: Callable[[Found], None]) -> Answer[Found]:
     """The audit of a claim in a process of its own, so that what the claim does to it is an error of that claim."""
+    # An audit looks at the clock between its questions; what is far beyond hangs in the claim itself.
+    return apart(lambda tell: _found(claim, asked, tell), 1.5 * asked[2] + OVERTIME, memory=None, told=told)
+
+
+def _audited_there(chosen: Sequence[Claim], asked: Asked, executor: Any) -> Iterator[tuple[Claim, Answer[Found]]]:
+    """Audits by other workers, in the order in which they end; what was lost, or not begun, is a failure.
+
+    A worker keeps no memory of earlier runs. Ctrl-C ends all, and what has ended is kept.
+    """
+    from resstream.workers import Run, Task, hired
+
+    asked = (*asked[:-1], False)
+    run: Run[Found] = Run([Task(_found, claim, (asked,)) for claim in chosen], hired(1, executor))
+    left = dict(enumerate(chosen))
+    try:
+        for number, one in run.results():
+            yield left.pop(number), Answer(one)
+    except KeyboardInterrupt:
+        yield next(iter(left.values())), Answer(None, interrupted=True)
+        return
+    for claim in left.values():
+        yield claim, Answer(None, "; ".join(run.notes))
+
+
+def _found(claim: Claim, asked: Asked, tell: Callable[[Found], None] = lambda _: None) -> Found:
+    """The audit of a claim, as it is printed; `tell` has what is known after each question."""
     from resstream.audit import Audit
     from resstream.audit import audit as audit_claim
     from resstream.audit.report import data, markdown, page, screen
@@ -106,31 +152,25 @@ def _audited(claim: Claim, asked: tuple[int, int, float, bool, bool], told: Call
         text = rendered(screen.summary(audit)) + "\n"
         return Found(stage, text, markdown.markdown(audit), data.to_json(audit), page.section(audit), audit.as_expected)
 
-    def work(tell: Callable[[Found], None]) -> Found:
-        stages = [("", 0)]  # as they begin
+    stages = [("", 0)]  # as they begin
 
-        def kept(audit: Audit) -> None:
-            stage, done = stages[-1]
-            missing = f"what comes after {stage}: the claim did not come to an end"
-            so_far = shown(dataclasses.replace(audit, missing=(*audit.missing, missing)), done)
-            tell(dataclasses.replace(so_far, as_expected=False))
+    def kept(audit: Audit) -> None:
+        stage, done = stages[-1]
+        missing = f"what comes after {stage}: the claim did not come to an end"
+        so_far = shown(dataclasses.replace(audit, missing=(*audit.missing, missing)), done)
+        tell(dataclasses.replace(so_far, as_expected=False))
 
-        return shown(
-            audit_claim(
-                claim,
-                budget=budget,
-                seed=seed,
-                seconds=seconds,
-                quick=quick,
-                memory=DIRECTORY if memory else None,
-                progress=lambda stage, done, _: stages.append((stage, done)),
-                kept=kept,
-            ),
-            len(stages),
-        )
-
-    # An audit looks at the clock between its questions; what is far beyond hangs in the claim itself.
-    return apart(work, 1.5 * seconds + OVERTIME, memory=None, told=told)
+    audited = audit_claim(
+        claim,
+        budget=budget,
+        seed=seed,
+        seconds=seconds,
+        quick=quick,
+        memory=DIRECTORY if memory else None,
+        progress=lambda stage, done, _: stages.append((stage, done)),
+        kept=kept,
+    )
+    return shown(audited, len(stages))
 
 
 def _nothing(claim: Claim, failure: str) -> Found:

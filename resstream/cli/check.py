@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from resstream.cli.output import Json, Patterns, Seed, console, notes, print_json
+from resstream.cli.output import Json, On, Patterns, Seed, console, notes, print_json, workers_at
 
 if TYPE_CHECKING:
     from resstream.falsify.check import Row
@@ -19,6 +19,7 @@ def check(
     profile: Annotated[str, typer.Option(help="quick, default, tenfold or deep.")] = "default",
     seed: Annotated[int, Seed] = 0,
     workers: Annotated[int | None, typer.Option(min=1, max=256, help="Processes; as many as cores by default.")] = None,
+    on: Annotated[str | None, On] = None,
     as_json: Json = False,
 ) -> None:
     """Search for a counterexample to every claim, and judge what is found exactly; a file is executed.
@@ -36,10 +37,11 @@ def check(
     rows: list[Row] = []
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     interrupted = False
-    with Progress(*columns, console=notes, transient=True, disable=not notes.is_terminal) as progress:
+    shown = Progress(*columns, console=notes, transient=True, disable=not notes.is_terminal)
+    with workers_at(on, workers) as executor, shown as progress:
         task = progress.add_task("checking", total=len(chosen))
         try:
-            for row in checking.check(chosen, profile, seed, workers or os.cpu_count() or 1):
+            for row in checking.check(chosen, profile, seed, workers or os.cpu_count() or 1, executor=executor):
                 rows.append(row)
                 progress.update(task, advance=1, description=row.id)
         except KeyboardInterrupt:

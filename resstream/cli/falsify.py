@@ -16,6 +16,7 @@ from resstream.cli.output import (
     UNDECIDED,
     Budget,
     Json,
+    On,
     Seed,
     Workers,
     console,
@@ -23,6 +24,7 @@ from resstream.cli.output import (
     print_json,
     require_form,
     seconds_option,
+    workers_at,
 )
 from resstream.errors import ResstreamError
 from resstream.targets import require_directory
@@ -51,6 +53,7 @@ def falsify(
     seconds: Annotated[float | None, seconds_option("A limit in time.")] = None,
     seed: Annotated[int, Seed] = 0,
     workers: Annotated[int, Workers] = 1,
+    on: Annotated[str | None, On] = None,
     save: Annotated[str | None, typer.Option(metavar="DIR", help="Write the counterexample into a directory.")] = None,
     memory: Annotated[bool, typer.Option(help="Try counterexamples of earlier runs first, and keep new ones.")] = True,
     form: Annotated[str, typer.Option("--as", help=FORM)] = "text",
@@ -82,7 +85,8 @@ def falsify(
         **changes,
     )
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=notes, transient=True, disable=not notes.is_terminal) as progress:
+    shown = Progress(*columns, console=notes, transient=True, disable=not notes.is_terminal)
+    with workers_at(on, workers) as executor, shown as progress:
         task = progress.add_task("searching", total=budget or claim.budget or run.BUDGET)
         verdict = run.falsify(
             claim,
@@ -93,6 +97,7 @@ def falsify(
             memory=DIRECTORY if memory else None,
             save=save,
             progress=lambda chunk: progress.update(task, advance=chunk.size, description=chunk.engine),
+            executor=executor,
         )
     if probe_sizes and verdict.status == "survived":
         probes = list(probing.probe(claim, seed))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from typing import Annotated, Any
 
 import typer
@@ -28,12 +28,28 @@ def _seconds(value: float | None) -> float | None:
     return value
 
 
+def workers_at(address: str | None, workers: int | None = None) -> AbstractContextManager[Any]:
+    """The workers of `--on`, for as long as the work lasts; None where it was not given."""
+    if address is None:
+        return nullcontext()
+    if workers is not None and workers > 1:
+        raise ResstreamError(f"--on {address} --workers {workers}: expected one of the two")
+    from resstream.workers import connected
+
+    return connected(address)
+
+
 def seconds_option(text: str) -> Any:
     """A limit in time, `--seconds`."""
     return typer.Option(callback=_seconds, help=text)
 
 
 Workers = typer.Option(min=1, max=256, help="Processes; the result is the same for any number.")
+On = typer.Option(
+    "--on",
+    metavar="ADDRESS",
+    help="Have the work done by a Dask cluster (tcp://host:8786, of its scheduler); the result is the same.",
+)
 Budget = typer.Option(
     min=1,
     max=10**12,

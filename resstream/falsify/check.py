@@ -8,10 +8,10 @@ from typing import Any
 
 from resstream import claims
 from resstream.claim import Claim
-from resstream.falsify.pool import Pool
 from resstream.falsify.profiles import profile
 from resstream.falsify.search import exhaustion_plan, search
 from resstream.falsify.verdict import Verdict, does_as_expected
+from resstream.workers import Run, Task, hired
 
 
 @dataclass(frozen=True)
@@ -85,26 +85,28 @@ def check_one(claim: Claim, profile_name: str, seed: int) -> Row:
 
 
 def check(
-    names: Sequence[str | Claim], profile_name: str = "default", seed: int = 0, workers: int = 1
+    names: Sequence[str | Claim],
+    profile_name: str = "default",
+    seed: int = 0,
+    workers: int = 1,
+    *,
+    executor: Any = None,
 ) -> Iterator[Row]:
     """Check claims, those of the library by id, yielding rows in the given order as soon as each is ready.
 
-    The rows do not depend on the number of workers, but for their seconds. An unknown id or profile raises ClaimError
-    or ResstreamError.
+    The rows do not depend on the workers, but for their seconds. executor: see `falsify`. An unknown id or profile
+    raises ClaimError or ResstreamError.
 
     >>> import resstream as rs
     >>> [(row.id, row.verdict) for row in rs.check(["contraction.diameter"], "quick")]
     [('contraction.diameter', 'survived')]
     """
     chosen = [claims.lookup(name) if isinstance(name, str) else name for name in names]
-    if workers <= 1:
-        for claim in chosen:
-            yield check_one(claim, profile_name, seed)
-        return
-    tasks = Pool(lambda number: check_one(chosen[number], profile_name, seed), workers)
+    tasks = [Task(check_one, claim, (profile_name, seed)) for claim in chosen]
+    run: Run[Row] = Run(tasks, hired(workers, executor))
     done: dict[int, Row] = {}
     following = 0
-    for number, row in tasks.run(len(chosen), lambda _: False):
+    for number, row in run.results():
         done[number] = row
         while following in done:
             yield done[following]

@@ -7,13 +7,14 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from resstream.arithmetic import Array
 from resstream.claim import Batch, Claim, Instance
 from resstream.errors import NotDeterministic
-from resstream.falsify import climb, pool
+from resstream.falsify import climb
 from resstream.falsify.certify import Certificate, certify
 from resstream.falsify.counterexample import Counterexample
 from resstream.falsify.judge import PRECISIONS
@@ -24,6 +25,7 @@ from resstream.falsify.shrink import Shrinker
 from resstream.falsify.verdict import ERROR, GAVE_UP, REFUTED, VACUOUS, Tally, Verdict, conclude
 from resstream.prove import vacuous
 from resstream.targets import unwritable
+from resstream.workers import Pipe, fork
 
 BUDGET = 200_000
 """Evaluations of a search where nothing else is said."""
@@ -48,6 +50,7 @@ def falsify(
     memory: str | Path | None = None,
     save: str | Path | None = None,
     progress: Callable[[Chunk], None] = lambda _: None,
+    executor: Any = None,
 ) -> Verdict:
     """Try to refute a claim with a budget of evaluations; a refutation is certified, shrunk, and in `counterexample`.
 
@@ -57,6 +60,8 @@ def falsify(
     of earlier runs are tried first. save: a directory that the counterexample is written to as soon as it is judged.
     Of a claim with finitely many instances, no more than the budget and 4,096, each is judged exactly, and that is said
     (`Verdict.every`): so it is over `Given`, with finite domains beside it.
+    executor: anything with `submit(function, *arguments)` that returns futures (a pool of `concurrent.futures` or loky,
+    a Dask client) does the chunks in place of `workers`; ResstreamError where it computes with other versions.
     Whatever ended the run early is in the verdict's `notes`. Raises ClaimError for a badly stated claim.
 
     >>> from resstream.claims import lookup
@@ -71,7 +76,7 @@ def falsify(
     chunks = budget_plan(claim, budget, engines)
     verdict = _recalled(claim, store, seed) if store else None
     if verdict is None:
-        verdict = search(claim, chunks, seed, progress=progress, workers=workers, seconds=seconds)
+        verdict = search(claim, chunks, seed, progress=progress, workers=workers, seconds=seconds, executor=executor)
     verdict = dataclasses.replace(verdict, budget=budget)
     if verdict.status == GAVE_UP and not verdict.tally.accepted:
         verdict = _perhaps_vacuous(verdict, seconds)
@@ -95,13 +100,13 @@ def _perhaps_vacuous(verdict: Verdict, seconds: float | None) -> Verdict:
     """The verdict, or that no instance meets the hypotheses, where that is proved; in a process that can be stopped."""
     limit = vacuous.SECONDS if seconds is None else min(seconds, vacuous.SECONDS)
 
-    def work(pipe: pool.Pipe) -> None:
+    def work(pipe: Pipe) -> None:
         try:
             pipe.send(len(vacuous.no_instance(verdict.claim, limit)))
         except ModuleNotFoundError:  # Z3 is an extra
             pipe.send(0)
 
-    worker = pool.fork(work)
+    worker = fork(work)
     try:
         with suppress(EOFError, OSError):
             if worker.pipe.poll(limit + GRACE) and worker.pipe.recv():
@@ -184,11 +189,11 @@ def _steps(claim: Claim, found: Instance, seconds: float | None, notes: list[str
             yield from dict(reports).items()
         return
 
-    def work(pipe: pool.Pipe) -> None:
+    def work(pipe: Pipe) -> None:
         finish(claim, found, lambda kind, raw: pipe.send((kind, raw)))
         pipe.send(None)
 
-    worker = pool.fork(work)
+    worker = fork(work)
     deadline = time.monotonic() + seconds
     try:
         with suppress(EOFError, OSError):

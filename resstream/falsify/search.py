@@ -9,16 +9,18 @@ import contextlib
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from resstream.arithmetic import Array
 from resstream.claim import Assessment, Batch, Claim, Instance, Margin
 from resstream.errors import ArithmeticLimit, ClaimError, ClaimFault, DomainError
-from resstream.falsify import batches, climb, corners, engines, exhaustion, pool
+from resstream.falsify import batches, climb, corners, engines, exhaustion
 from resstream.falsify.certify import Certificate, certify
 from resstream.falsify.evidence import weighed
 from resstream.falsify.verdict import Tally, Verdict, add_up, conclude
+from resstream.workers import Run, Task, hired
 
 ENGINES = ("corners", "random", "climb", "hypothesis")
 """The engines, in the order in which a plan first calls them."""
@@ -146,12 +148,14 @@ def search(
     progress: Callable[[Chunk], None] = lambda _: None,
     workers: int = 1,
     seconds: float | None = None,
+    executor: Any = None,
 ) -> Verdict:
     """Run chunks in order until one refutes or raises, and say what they add up to.
 
     Where the chunks are those of `exhaustion_plan` the verdict says of how many instances it is, and that they are all.
-    With several workers, or a limit in seconds, chunks run in processes of their own. Whatever ends a run early (the
-    limit, Ctrl-C, a worker that died) is said in the verdict's notes, and what was judged by then is kept.
+    With several workers, or a limit in seconds, chunks run in processes of their own; with an executor, there. Whatever
+    ends a run early (the limit, Ctrl-C, a worker that died) is said in the verdict's notes, and what was judged by then
+    is kept.
     """
     start = time.perf_counter()
     done: dict[int, Tally] = {}
@@ -159,21 +163,15 @@ def search(
     end = None if seconds is None else start + seconds
     if claim.as_grows is not None and seconds is not None:
         seconds /= 2  # the rest is for following sequences
-    if workers > 1 or seconds is not None:
-        tasks = pool.Pool(lambda number: run_chunk(claim, chunks[number], seed).light(), workers, seconds)
-        results = tasks.run(len(chunks), lambda tally: tally.finished)
-    else:
-        tasks = None
-        results = ((number, run_chunk(claim, chunk, seed)) for number, chunk in enumerate(chunks))
+    tasks = [Task(_chunk_done, claim, (chunk, seed)) for chunk in chunks]
+    run: Run[Tally] = Run(tasks, hired(workers, executor, apart=seconds is not None), seconds)
     try:
-        for number, tally in results:
+        for number, tally in run.results(lambda tally: tally.finished):
             done[number] = tally
             progress(chunks[number])
-            if tasks is None and tally.finished:
-                break
     except KeyboardInterrupt:
         notes.append("interrupted")
-    notes += tasks.notes if tasks else []
+    notes += run.notes
     tally, wanted = add_up(done, len(chunks))
     missing = sum(number not in done for number in range(wanted))
     if missing:
@@ -190,6 +188,10 @@ def search(
     if claim.as_grows is None:
         return verdict
     return weighed(verdict, None if end is None else end - time.perf_counter())
+
+
+def _chunk_done(claim: Claim, chunk: Chunk, seed: int) -> Tally:
+    return run_chunk(claim, chunk, seed).light()
 
 
 def _certify_again(claim: Claim, tally: Tally) -> None:

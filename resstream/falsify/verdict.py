@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from resstream.claim import Claim, Instance
 from resstream.falsify.certify import Certificate
 from resstream.falsify.judge import HOLDS, OUTSIDE, TIED, UNDECIDED, UNDEFINED, Judgement
+from resstream.workers import TIME_IS_UP
 
 if TYPE_CHECKING:
     from resstream.falsify.counterexample import Counterexample
@@ -18,8 +19,6 @@ REFUTED, SURVIVED, GAVE_UP, VACUOUS, ERROR = "refuted", "survived", "gave up", "
 EVIDENCE = "evidence"
 STATUSES = (REFUTED, SURVIVED, EVIDENCE, UNDECIDED, UNDEFINED, GAVE_UP, VACUOUS, ERROR)
 """The verdicts, and nothing between them."""
-
-TIME_IS_UP = "the time limit was reached"
 
 _COUNTS = (
     "evaluations",

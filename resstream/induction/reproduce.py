@@ -25,8 +25,8 @@ from resstream.induction.settings import Settings
 from resstream.induction.task import held_out_blocks, training_blocks
 from resstream.induction.training import Source, initial_weights, keep_memory, train
 from resstream.induction.weights import NAMES, load_model, model_of, split
-from resstream.induction.workers import count_step, in_parallel
 from resstream.reference import AttentionOnlyModel, attention_only
+from resstream.workers.fresh import count_step, in_parallel
 
 SHIPPED_SEED = 0
 """The training seed of the shipped weights: one of those where a single layer-0 head looks at the previous token."""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import asdict, dataclass, field
 from html import escape
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import numpy as np
@@ -28,8 +28,9 @@ from resstream.falsify.formats import html, picture
 from resstream.falsify.verdict import Verdict
 from resstream.lab.break_it import STATEMENTS
 from resstream.lab.page import ROOM, embedded, module, style, write_page
-from resstream.orphans import die_with
 from resstream.typeset import conclusion, prose
+from resstream.workers import Here, Run, Task, hired
+from resstream.workers.forked import may_have_children
 
 BUDGET = 20_000
 """Evaluations of a search, with and without an audit."""
@@ -116,23 +117,19 @@ def _prepared(root: Path) -> Path:
 
 
 def _made(identifiers: Sequence[str], audits: bool, seconds: float, seed: int, workers: int) -> Iterator[Made]:
-    try:
-        import multiprocessing
-        from concurrent.futures import ProcessPoolExecutor, as_completed
-    except ImportError:  # of `_multiprocessing`, which not every Python has
-        workers = 1
-    if workers <= 1:
-        yield from (made_of(identifier, audits, seconds, seed) for identifier in identifiers)
-        return
-    # An audit starts processes of its own, which the daemonic workers of the falsifier's pool may not.
-    pool = ProcessPoolExecutor(
-        workers, multiprocessing.get_context("spawn"), initializer=die_with, initargs=(os.getpid(),)
-    )
-    try:
-        futures = [pool.submit(made_of, identifier, audits, seconds, seed) for identifier in identifiers]
-        yield from (future.result() for future in as_completed(futures))
-    finally:
-        pool.shutdown(wait=False, cancel_futures=True)
+    tasks = [Task(made_of, identifier, (audits, seconds, seed)) for identifier in identifiers]
+    # An audit starts processes of its own, which forked workers may not.
+    with _interpreters(workers) if workers > 1 and may_have_children() else nullcontext(Here()) as executor:
+        run: Run[Made] = Run(tasks, hired(workers, executor))
+        yield from (made for _, made in run.results())
+        if run.notes:
+            raise ResstreamError("; ".join(run.notes))
+
+
+def _interpreters(workers: int) -> AbstractContextManager[Any]:
+    from resstream.workers.fresh import interpreters  # where there is no `_multiprocessing` it cannot be imported
+
+    return interpreters(workers)
 
 
 def made_of(identifier: str, audits: bool, seconds: float, seed: int) -> Made:

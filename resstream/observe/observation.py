@@ -12,7 +12,6 @@ import numpy as np
 from resstream import claims as library
 from resstream.claim import Claim
 from resstream.errors import ResstreamError
-from resstream.falsify.pool import Pool
 from resstream.falsify.variants import targets
 from resstream.observe import certificates, collapse, sources
 from resstream.observe.bind import Binding, NotApplicable, Site, bind
@@ -22,6 +21,7 @@ from resstream.observe.sources.request import PromptText, Request
 from resstream.observe.table import Line, evaluate
 from resstream.reference import diameter, relative_spread, row_norms
 from resstream.reference.decomposition import six_sums
+from resstream.workers import Run, Task, hired
 
 Progress = Callable[[str, float], None]
 
@@ -183,10 +183,9 @@ def observe(
         return certificates.judged(line, binding, seen, certify, seed)
 
     lines: dict[int, Line] = {}
-    pool = Pool(look, min(workers, max(1, len(bindings))))
-    for number, line in (
-        pool.run(len(bindings), lambda _: False) if workers > 1 else enumerate(map(look, range(len(bindings))))
-    ):
+    tasks = [Task(_looked, look, (number,)) for number in range(len(bindings))]
+    run: Run[Line] = Run(tasks, hired(min(workers, max(1, len(bindings))), inherit=True))
+    for number, line in run.results():
         lines[number] = line
         told(line.id, len(lines) / len(bindings))
     missing = {bindings[number].claim.id for number in range(len(bindings)) if number not in lines}
@@ -216,6 +215,10 @@ def observe(
         sampled=sample,
         around=around,
     )
+
+
+def _looked(look: Callable[[int], Line], number: int) -> Line:
+    return look(number)
 
 
 def _claims(wanted: Sequence[str | Claim]) -> list[Claim]:

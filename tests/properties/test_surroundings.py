@@ -9,7 +9,8 @@ import textwrap
 import pytest
 
 import resstream as rs
-from resstream.falsify import pool
+from resstream import workers
+from resstream.workers import forked
 
 WITHOUT = {
     "fork": "import os; del os.fork",
@@ -19,10 +20,10 @@ WITHOUT = {
 WORK = """
     import json
     import resstream as rs
-    from resstream.falsify import pool
+    from resstream import workers
     from resstream.falsify.report import verdict_json
 
-    assert not pool.can_fork()
+    assert not workers.can_fork()
     claim = rs.lookup("contraction.diameter")
     false = claim.replace(rhs=lambda rhs: rs.exact("0.99") * rhs)
     for one in (claim, false):
@@ -48,13 +49,13 @@ def test_the_same_verdicts_without_processes(missing, tmp_path):
 
 
 def test_work_that_raises_or_ends_its_process_is_the_same_here(monkeypatch):
-    monkeypatch.setattr(pool, "can_fork", lambda: False)
+    monkeypatch.setattr(forked, "can_fork", lambda: False)
 
     def work(pipe):
         pipe.send(1)
         raise SystemExit
 
-    worker = pool.fork(work)
+    worker = workers.fork(work)
     assert worker.pipe.poll(0)
     assert worker.pipe.recv() == 1
     with pytest.raises(EOFError):
@@ -62,13 +63,13 @@ def test_work_that_raises_or_ends_its_process_is_the_same_here(monkeypatch):
     worker.kill()
 
 
-def test_a_limit_in_time_is_kept_between_tasks(monkeypatch):
-    monkeypatch.setattr(pool, "can_fork", lambda: False)
-    tasks = pool.Pool(lambda number: number, 2, seconds=1e-9)
-    assert list(tasks.run(5, lambda _: False)) == []
-    assert tasks.notes == [pool.TIME_IS_UP]
-    whole = pool.Pool(lambda number: number, 2)
-    assert list(whole.run(5, lambda number: number == 2)) == [(0, 0), (1, 1), (2, 2)]
+def test_a_limit_in_time_is_kept_between_tasks():
+    tasks = [workers.Task(abs, number) for number in range(5)]
+    run = workers.Run(tasks, workers.Here(), seconds=1e-9)
+    assert list(run.results()) == []
+    assert run.notes == [workers.TIME_IS_UP]
+    whole = workers.Run(tasks, workers.Here())
+    assert list(whole.results(lambda number: number == 2)) == [(0, 0), (1, 1), (2, 2)]
 
 
 CLAIM = """

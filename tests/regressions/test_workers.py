@@ -12,7 +12,7 @@ from resstream.induction import reproduce
 from resstream.induction.settings import Settings
 from resstream.induction.training import train
 from resstream.induction.weights import load_arrays
-from resstream.induction.workers import in_parallel
+from resstream.workers.fresh import in_parallel
 
 
 def test_results_come_in_the_order_of_the_arguments() -> None:

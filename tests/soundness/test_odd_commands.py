@@ -135,7 +135,7 @@ def quick(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(
         audit_command, "_audited", lambda *_: audit_command.Answer(audit_command.Found(1, "", "", {}, "", True))
     )
-    monkeypatch.setattr(checking, "check", lambda *_: iter(()))
+    monkeypatch.setattr(checking, "check", lambda *_, **__: iter(()))
     monkeypatch.setattr(run, "falsify", nothing)
     monkeypatch.setattr(proofs, "prove", nothing)
     monkeypatch.setattr(reproducing, "reproduce", nothing)

@@ -1,4 +1,4 @@
-"""Several trainings at once, each in a process of its own, with one progress for all."""
+"""New interpreters, for long work that wants nothing of this process: functions of modules, one thread of BLAS each."""
 
 from __future__ import annotations
 
@@ -19,6 +19,17 @@ _steps: Any = None
 _stop: Any = None
 
 
+@contextmanager
+def interpreters(count: int, steps: Any = None, stop: Any = None) -> Iterator[ProcessPoolExecutor]:
+    """An executor of so many new processes; whatever ends the context early cancels what was not begun."""
+    with _one_thread():
+        pool = ProcessPoolExecutor(count, get_context("spawn"), _share, (steps, stop, os.getpid()))
+        try:
+            yield pool
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
 def in_parallel(
     function: Callable[..., Result],
     arguments: Sequence[tuple[Any, ...]],
@@ -32,8 +43,7 @@ def in_parallel(
     """
     context = get_context("spawn")
     counter, stop = context.Value("q", 0), context.Event()
-    workers = min(len(arguments), os.cpu_count() or 1)
-    with _one_thread(), ProcessPoolExecutor(workers, context, _share, (counter, stop, os.getpid())) as pool:
+    with interpreters(min(len(arguments), os.cpu_count() or 1), counter, stop) as pool:
         futures = [pool.submit(function, *each) for each in arguments]
         try:
             while wait(futures, timeout=0.2).not_done:
@@ -41,7 +51,6 @@ def in_parallel(
                     told(counter.value / steps)
         except BaseException:
             stop.set()
-            pool.shutdown(cancel_futures=True)
             raise
         return [future.result() for future in futures]
 
