@@ -45,6 +45,7 @@ ROOMS = {
     "claims": "The library",
     "falsify": "Search for counterexamples",
     "audit": "Audit a claim",
+    "campaign": "Search for hours",
     "observe": "Look at a model",
     "lab": "The laboratory",
     "enclosures": "Enclosures of results",

@@ -16,12 +16,12 @@ _printing, _placed = open_streams(), stand_somewhere()  # before anything else c
 import typer  # noqa: E402
 
 from resstream import __version__  # noqa: E402
-from resstream.cli import audit, check, falsify, listing, observe, prove, replay, reproduce  # noqa: E402
+from resstream.cli import audit, campaign, check, falsify, listing, observe, prove, replay, reproduce  # noqa: E402
 from resstream.cli.output import USAGE, say  # noqa: E402
 from resstream.errors import ResstreamError  # noqa: E402
 from resstream.lab import commands as lab  # noqa: E402
 
-COMMANDS = (check, listing, falsify, replay, prove, audit, reproduce, observe, lab)
+COMMANDS = (check, listing, falsify, replay, prove, audit, campaign, reproduce, observe, lab)
 """The modules of the commands, in the order of the help; a command of another room is one more entry."""
 
 app = typer.Typer(

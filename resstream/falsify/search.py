@@ -50,6 +50,12 @@ FLOOR = 100
 """Accepted instances below which a search is no survival: it gave up."""
 
 
+STREAM = 2_000_000
+"""Evaluations by which scans and exhaustion are measured in a search without an end."""
+
+KNOWN = 256
+"""Claims that a process remembers to be settled."""
+
 ONE_BY_ONE = "evaluated one instance at a time, which is slower: it cannot be evaluated on a batch"
 
 
@@ -140,6 +146,11 @@ def _endless(claim: Claim, budget: int) -> Iterator[Chunk]:
         number += 1
 
 
+def stream(claim: Claim) -> Iterator[Chunk]:
+    """The chunks of a search without an end; of a claim with few instances, those that judge each of them."""
+    return iter(exhaustion_plan(claim, STREAM) or _endless(claim, STREAM))
+
+
 def search(
     claim: Claim,
     chunks: Sequence[Chunk],
@@ -217,7 +228,8 @@ def _settled(claim: Claim) -> Claim:
     """`batches.settled`, once for each claim and process: where chunks run, as a claim may hang or end its process."""
     known = _settled_before.get(id(claim))
     if known is None or known[0] is not claim:
-        _settled_before.clear()
+        if len(_settled_before) >= KNOWN:
+            _settled_before.clear()
         known = _settled_before[id(claim)] = (claim, batches.settled(claim))
     return known[1]
 
@@ -472,4 +484,5 @@ __all__ = [
     "run_chunk",
     "scores_of",
     "search",
+    "stream",
 ]

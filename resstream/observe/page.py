@@ -54,13 +54,18 @@ MEASURES = (
 
 def page(found: Observation) -> str:
     """A whole page."""
+    return framed(f"{found.name}, observed", _body(found))
+
+
+def framed(title: str, body: str) -> str:
+    """A whole page of some sections: no network, no script."""
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n<link rel="icon" href="data:,">\n'
-        f"<title>{escape(found.name)}, observed</title>\n<style>{STYLE}\nbody {{ margin: 0; }}\n"
+        f"<title>{escape(title)}</title>\n<style>{STYLE}\nbody {{ margin: 0; }}\n"
         "body > .observation { max-width: 70rem; margin: 0 auto; padding: 1.2rem 1rem 3rem; }\n"
         "@media (prefers-color-scheme: dark) { body { background: #14181e; } }</style>\n</head>\n<body>\n"
-        f'<main class="observation">\n{_body(found)}\n</main>\n</body>\n</html>\n'
+        f'<main class="observation">\n{body}\n</main>\n</body>\n</html>\n'
     )
 
 
@@ -83,18 +88,18 @@ def _body(found: Observation) -> str:
         f"<p>{escape(words.differences(found))}</p>",
         f'<div class="plots">{"".join(_figures(found))}</div>',
         "<h3>Bounds</h3>",
-        _table(words.BOUND_COLUMNS, [words.bound_row(line) for line in words.bounds(found)]),
+        table(words.BOUND_COLUMNS, [words.bound_row(line) for line in words.bounds(found)]),
         f"<p>{escape(words.identity_sentence(found))}</p>",
         _details("Identities", [f"{line.id}: {line.statement}" for line in words.identities(found)]),
         "<h3>Head by head</h3>",
         f"<p>{escape(words.head_sentence(found))}</p>",
-        _table(words.HEAD_COLUMNS, words.head_cells(found)),
+        table(words.HEAD_COLUMNS, words.head_cells(found)),
     ]
     if found.sums:
-        parts += ["<h3>Sums</h3>", _table(words.SUM_COLUMNS, words.sum_cells(found))]
+        parts += ["<h3>Sums</h3>", table(words.SUM_COLUMNS, words.sum_cells(found))]
     rows = words.collapse_cells(collapse.summary(found.collapses))
     if rows:
-        parts += ["<h3>What predicts the collapse of the patterns</h3>", _table(words.COLLAPSE_COLUMNS, rows)]
+        parts += ["<h3>What predicts the collapse of the patterns</h3>", table(words.COLLAPSE_COLUMNS, rows)]
     unsettled = [f"{line.id}: {line.unsettled}" for line in found.lines if line.unsettled]
     if unsettled:
         parts.append(_details(f"{len(unsettled)} claims of which the judge left places undecided", unsettled))
@@ -104,7 +109,8 @@ def _body(found: Observation) -> str:
     return "\n".join(part for part in parts if part not in ("", "<p></p>"))
 
 
-def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table, as HTML."""
     head = "".join(f"<th>{escape(name)}</th>" for name in columns)
     body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
     return f'<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from concurrent.futures import Future
 from typing import Any, Generic, TypeVar
 
@@ -15,13 +16,23 @@ TIME_IS_UP = "the time limit was reached"
 
 
 class Run(Generic[T]):
-    """Has tasks done, numbered from 0 as they come; `seconds` is a limit to it all.
+    """Has tasks done, numbered from 0 as they come; `seconds` is a limit to it all, `each` one to every task.
 
-    notes say what was not done, and why; they are complete when the results are.
+    notes say what was not done, and why; they are complete when the results are. `lost` is told the number of each task
+    that nothing will come of.
     """
 
-    def __init__(self, tasks: Iterable[Task], workers: Workers, seconds: float | None = None) -> None:
+    def __init__(
+        self,
+        tasks: Iterable[Task],
+        workers: Workers,
+        seconds: float | None = None,
+        *,
+        each: float | None = None,
+        lost: Callable[[int], None] = lambda _: None,
+    ) -> None:
         self.workers = workers
+        self.each, self.lost = each, lost
         self.deadline = None if seconds is None else time.monotonic() + seconds
         self.notes: list[str] = []
         if isinstance(tasks, list):  # else they are made as they are asked for
@@ -32,7 +43,7 @@ class Run(Generic[T]):
         self._flying: dict[Future[Any], tuple[int, float]] = {}
         self._took: list[float] = []
         self._again: list[int] = []
-        self._lost: dict[int, Lost] = {}
+        self._tried: set[int] = set()
         self._limit: int | None = None
 
     def results(self, is_last: Callable[[T], bool] = lambda _: False) -> Iterator[tuple[int, T]]:
@@ -43,7 +54,8 @@ class Run(Generic[T]):
         ended = False
         try:
             while self._give_out():
-                done = self.workers.wait(self._flying, self._left())
+                done = self.workers.wait(self._flying, self._patience())
+                self._give_up_overdue(done)
                 if not done and self._left() == 0:
                     self.notes += [TIME_IS_UP, *self._hanging()]
                     return
@@ -65,6 +77,20 @@ class Run(Generic[T]):
 
     def _left(self) -> float | None:
         return None if self.deadline is None else max(self.deadline - time.monotonic(), 0)
+
+    def _patience(self) -> float | None:
+        """Seconds until there is something to do even if nobody says anything."""
+        if self.each is None:
+            return self._left()
+        overdue = min(since for _, since in self._flying.values()) + self.each - time.monotonic()
+        return max(min(overdue, math.inf if self.deadline is None else self.deadline - time.monotonic()), 0)
+
+    def _give_up_overdue(self, done: Collection[Future[Any]]) -> None:
+        for future, (number, since) in list(self._flying.items()):
+            if self.each is not None and future not in done and time.monotonic() - since >= self.each:
+                self.workers.drop(future)
+                del self._flying[future]
+                self._nothing_comes_of(number, f"was given up after {self.each:g} s")
 
     def _wanted(self, number: int) -> bool:
         return self._limit is None or number < self._limit
@@ -105,12 +131,16 @@ class Run(Generic[T]):
         return number
 
     def _was_lost(self, number: int, failure: Lost) -> None:
-        if failure.again and number not in self._lost:
+        if failure.again and number not in self._tried:
             self._again.append(number)
         else:
-            self.notes.append(f"chunk {number} {failure}")
-            del self._given[number]
-        self._lost[number] = failure
+            self._nothing_comes_of(number, str(failure))
+        self._tried.add(number)
+
+    def _nothing_comes_of(self, number: int, reason: str) -> None:
+        self.notes.append(f"chunk {number} {reason}")
+        del self._given[number]
+        self.lost(number)
 
     def _hanging(self) -> Iterator[str]:
         """What is still at work far longer than others took: it may never end, so nothing is known of it."""

@@ -209,7 +209,7 @@ def test_bad_executors_and_claims_that_cannot_be_sent():
 FILE = """
     from dataclasses import dataclass
     import resstream as rs
-    from neighbour import half
+    from lies_beside_travels import half
 
     @rs.claim("mine.travels", over={"A": rs.domains.RowStochastic("n")})
     def travels(A):
@@ -254,4 +254,4 @@ def write(folder):
     import textwrap
 
     (folder / "claims_mine.py").write_text(textwrap.dedent(FILE))
-    (folder / "neighbour.py").write_text(textwrap.dedent(NEIGHBOUR))
+    (folder / "lies_beside_travels.py").write_text(textwrap.dedent(NEIGHBOUR))

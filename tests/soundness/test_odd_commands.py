@@ -20,6 +20,7 @@ import typer
 
 from resstream import claims
 from resstream.audit import proofs
+from resstream.campaign import Store
 from resstream.cli import app
 from resstream.cli import audit as audit_command
 from resstream.cli.output import plain
@@ -30,7 +31,11 @@ from resstream.induction import reproduce as reproducing
 from resstream.lab import gallery
 
 GROUP: Any = typer.main.get_command(app)
-COMMANDS: dict[str, Any] = GROUP.commands
+COMMANDS: dict[str, Any] = {
+    f"{name} {inner}".strip(): command
+    for name, group in GROUP.commands.items()
+    for inner, command in getattr(group, "commands", {"": group}).items()
+}
 
 GOOD: dict[str, dict[str, str]] = {
     "check": {"patterns": "contraction.diameter", "--profile": "quick", "--workers": "1"},
@@ -41,6 +46,9 @@ GOOD: dict[str, dict[str, str]] = {
     "prove": {"identifier": "contraction.diameter_squared"},
     "audit": {"names": "contraction.diameter_squared"},
     "new": {"name": "theorem"},
+    "campaign search": {"patterns": "contraction.diameter", "--hours": "1", "--store": "new", "--workers": "1"},
+    "campaign report": {"store": "kept"},
+    "campaign merge": {"store": "merged", "others": "kept"},
     "reproduce": {},
     "observe": {"source": "tiny.npz", "--claims": "contraction.diameter", "--workers": "1"},
     "lab": {"out": "lab.html"},
@@ -106,7 +114,7 @@ def line(command: str, given: dict[str, str]) -> list[str]:
         if name.startswith("-")
         for part in ([name] if name == "--no-memory" else [name, value])
     ]
-    return [command, *options, "--", *(value for name, value in given.items() if not name.startswith("-"))]
+    return [*command.split(), *options, "--", *(value for name, value in given.items() if not name.startswith("-"))]
 
 
 def outcome(arguments: list[str]) -> tuple[str, str]:
@@ -138,10 +146,12 @@ def quick(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(checking, "check", lambda *_, **__: iter(()))
     monkeypatch.setattr(run, "falsify", nothing)
     monkeypatch.setattr(proofs, "prove", nothing)
+    monkeypatch.setattr("resstream.campaign.run._Campaign.run", nothing)
     monkeypatch.setattr(reproducing, "reproduce", nothing)
     monkeypatch.setattr(gallery, "write_gallery", nothing)
     monkeypatch.setattr("webbrowser.open", lambda _: False)
     Path("honest.json").write_text(HONEST)
+    Store("kept").close()
     np.savez("tiny.npz", **{"layers.0.pattern": np.tri(3)[None] / np.arange(1, 4)[:, None], "layers.0.read": np.eye(3)})
 
 
