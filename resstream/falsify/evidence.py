@@ -20,11 +20,12 @@ from resstream.arithmetic import FLOAT64, Ball, BallEntry, RationalEntry
 from resstream.claim import Batch, Claim, Instance
 from resstream.domains import Count
 from resstream.errors import ArithmeticLimit, ClaimFault, DomainError
-from resstream.falsify import corners, engines, pool
+from resstream.falsify import corners, engines
 from resstream.falsify.certify import Certificate, certify
 from resstream.falsify.judge import PRECISIONS, UNDECIDED, UNDEFINED
 from resstream.falsify.verdict import ERROR, EVIDENCE, GAVE_UP, REFUTED, SURVIVED, TIME_IS_UP, Verdict
 from resstream.relations import HOLDS, Limit
+from resstream.workers import Pipe, fork
 
 FARTHEST = 64
 """The size that doubling goes to, where the claim states no range; where nothing is drawn for each of its members..."""
@@ -453,13 +454,13 @@ def _weighing(verdict: Verdict, seconds: float | None, notes: list[str]) -> Iter
         yield weigh(verdict.claim, verdict.seed)
         return
 
-    def work(pipe: pool.Pipe) -> None:
+    def work(pipe: Pipe) -> None:
         try:
             pipe.send((True, weigh(verdict.claim, verdict.seed, lambda found: pipe.send((False, found)))))
         except ClaimFault as failure:
             pipe.send((True, failure))
 
-    worker = pool.fork(work)
+    worker = fork(work)
     end = time.monotonic() + seconds
     try:
         with suppress(EOFError, OSError):
