@@ -22,6 +22,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import nbformat
+from docstrings import fenced
 from jupyter_client import AsyncKernelManager
 from nbclient import NotebookClient
 from nbconvert import MarkdownExporter
@@ -83,7 +84,7 @@ def reference_page(room: str, title: str) -> str:
     module = importlib.import_module(f"resstream.{room}")
     words = (module.__doc__ or "").strip().partition("\n")
     named = "\n".join(f"::: resstream.{room}.{name}\n" for name in public(room) if documented(module, name))
-    return f"# {title}\n\n`resstream.{room}`: {words[0]}\n{words[2]}\n\n{named}"
+    return f"# {title}\n\n`resstream.{room}`: {words[0]}\n{fenced(words[2])}\n\n{named}"
 
 
 def names_page() -> str:
@@ -156,6 +157,7 @@ def settings(pages: Path) -> str:
         [{"All at a glance": "reference/index.md"}, *({title: f"reference/{room}.md"} for room, title in ROOMS.items())]
     )
     text = (DOCS / "mkdocs.yml").read_text(encoding="utf-8").replace("{{reference}}", listed)
+    text = text.replace("{{docs}}", DOCS.resolve().as_posix())
     others = sorted(str(page.relative_to(pages)) for page in pages.rglob("*.md"))
     unnamed = [page for page in others if page not in text and page != "proofs.md"]
     return f"{text}  - More: {json.dumps(unnamed)}\n" if unnamed else text

@@ -1,7 +1,8 @@
-"""Whether a built site is whole: every link leads to a file or a place of it, and nothing is loaded from elsewhere."""
+"""Whether a built site is whole: links lead to something, nothing is loaded from elsewhere, examples are code."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
@@ -20,6 +21,8 @@ class Page(HTMLParser):
         self.places: set[str] = set()
         self.loaded: list[str] = []
         self.links: list[str] = []
+        self.quoted = re.search(r"(?:<blockquote>\s*){3}", text) is not None
+        """Whether something is quoted three deep: the >>> of an example that was not taken for code."""
         self.feed(text)
 
     def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
@@ -42,6 +45,8 @@ def faults(site: Path) -> Iterator[str]:
         own = path.relative_to(site)
         if own.name == "404.html":  # its links start at the root of a host
             continue
+        if page.quoted:
+            yield f"{own}: an example is shown as a quotation"
         yield from (f"{own}: loads {url}" for url in page.loaded if _elsewhere(url))
         for url in page.loaded + page.links:
             if _elsewhere(url) or url.startswith(("data:", "mailto:")):
