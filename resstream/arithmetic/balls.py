@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from flint import arb, arb_mat, ctx, fmpq
 
-from resstream.arithmetic.entries import Entry, NoValue, entries_of
+from resstream.arithmetic.entries import SMALL, Entry, NoValue, entries_of
 from resstream.arithmetic.literals import to_fmpq
 
 
@@ -148,7 +148,7 @@ class BallEntry(Entry):
         return BallEntry(arb.pi(), True)
 
 
-_WHOLE = {value: BallEntry(arb(value), value >= 0) for value in range(-16, 17)}  # exact at every precision
+_WHOLE = {value: BallEntry(arb(value), value >= 0) for value in SMALL}  # exact at every precision
 
 
 @dataclass(frozen=True)

@@ -60,8 +60,10 @@ def refuse(name: str) -> NoReturn:
     raise ForeignNumber(f"{called} in {place()} has no exact reading: {mend}")
 
 
-_SMALL = 16
-_WHOLE = {value: fmpq(value) for value in range(-_SMALL, _SMALL + 1)}
+SMALL = range(-16, 17)
+"""Whole numbers of which every system keeps its entries."""
+
+_WHOLE = {value: fmpq(value) for value in SMALL}
 
 
 class Entry:
@@ -171,7 +173,7 @@ class Entry:
 
     def meet(self, other: Any) -> Any:
         """Another operand as an entry of this system; NotImplemented where the other one is to decide."""
-        if type(other) is int and -_SMALL <= other <= _SMALL:
+        if type(other) is int and other in SMALL:
             return self.whole(other)
         if isinstance(other, (NoValue, type(self))):
             return other

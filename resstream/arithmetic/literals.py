@@ -59,7 +59,6 @@ def to_fmpq(value: Any) -> fmpq:
         return fmpq(value.numerator, value.denominator)
     if not isinstance(value, (float, np.floating)):
         raise DomainError(f"expected a real number, got {type(value).__name__} {value!r:.40}")
-    value = float(value)
     if not np.isfinite(value):
         raise DomainError(f"expected a finite number, got {value}")
     return fmpq(*value.as_integer_ratio())

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from flint import fmpq, fmpq_mat
 
-from resstream.arithmetic.entries import Entry, NoValue, entries_of
+from resstream.arithmetic.entries import SMALL, Entry, NoValue, entries_of
 from resstream.arithmetic.literals import to_fmpq
 from resstream.errors import NotExact
 
@@ -130,7 +130,7 @@ def exact_root(value: fmpq, degree: int) -> fmpq | None:
     return found if found**degree == value else None
 
 
-_WHOLE = {value: RationalEntry(fmpq(value)) for value in range(-16, 17)}
+_WHOLE = {value: RationalEntry(fmpq(value)) for value in SMALL}
 
 
 @dataclass(frozen=True)

@@ -98,11 +98,13 @@ class Surd:
         value = self.rational
         if value is None:
             raise NotExact("the root of a sum of roots is none, as a rule")
+        if value == 0:
+            return self
         rest, whole, root = fmpz(value.p * value.q), 1, 1
         for prime in range(2, _LARGEST_PRIME):
-            while rest % prime**2 == 0 and rest > 0:
+            while rest % prime**2 == 0:
                 rest, whole = rest // prime**2, whole * prime
-            if rest % prime == 0 and rest > 0:
+            if rest % prime == 0:
                 rest, root = rest // prime, root * prime
         last, left = rest.sqrtrem()
         if left:

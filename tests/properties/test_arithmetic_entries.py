@@ -15,7 +15,7 @@ from flint import arb, ctx, fmpq, fmpz
 
 import resstream
 from resstream.arithmetic import RATIONAL, SYMBOLIC, Ball, BallEntry, DualEntry, RationalEntry, SymbolicEntry, exact
-from resstream.arithmetic.entries import Entry, NoValue, at_most_one, negated, place, refuse
+from resstream.arithmetic.entries import Entries, Entry, NoValue, at_most_one, entries_of, negated, place, refuse
 from resstream.arithmetic.solver import Formula
 from resstream.errors import ForeignNumber, NotExact, NotExpressible, Unbounded, Undecided, Undefined
 
@@ -263,10 +263,11 @@ def test_the_table_of_a_system_that_states_nothing():
     for name in ("error_function", "pi"):
         with pytest.raises(NotImplementedError):
             getattr(bare, name)()
-    for question in (lambda: bare.minus(bare), lambda: bare.size(), lambda: bare.whole(1)):
+    for question in (lambda: bare.minus(bare), lambda: bare.size(), lambda: bare.whole(1), lambda: bare.root(3)):
         with pytest.raises(NotImplementedError):
             question()
-    assert (bare.adopt(1), bare.known(), bare.frozen()) == (None, None, bare)
+    assert (bare.adopt(1), bare.known(), bare.frozen() is bare, bare.settled() is bare) == (None, None, True, True)
+    assert bare.matrix_product([[bare]], [[bare]]) is None
 
 
 # ---- where it was
@@ -308,6 +309,7 @@ def test_what_has_no_value_swallows_what_it_meets():
             assert isinstance(question(other, NONE), NoValue)
     for function in (operator.neg, abs, operator.pos, lambda e: e**3, lambda e: e.square_root(), lambda e: e.pi()):
         assert function(NONE) is NONE
+    assert NONE.root(3) is NONE
     for name in (
         "exponential",
         "logarithm",
@@ -522,3 +524,70 @@ def test_branches_on_expressions_that_are_not_known():
     for question in (operator.lt, operator.le, operator.eq, operator.ne):
         with pytest.raises(NotExpressible):
             question(x, 1)
+
+
+# ---- arrays
+
+
+def test_arrays_of_entries_stay_such_and_a_full_reduction_gives_an_entry():
+    array = RATIONAL.array([[1, 2], [3, 4]])
+    assert {type(z) for z in (array, array + array, -array, array.sum(axis=0), array @ array)} == {Entries}
+    assert (type(array.sum()), array.sum()) == (RationalEntry, 10)
+    assert type(array.__array_wrap__(np.asarray(array))) is Entries
+    made = entries_of([THREE, TWO], (2, 1))
+    assert (type(made), made.shape, made.tolist()) == (Entries, (2, 1), [[3], [2]])
+
+
+def test_which_products_of_matrices_are_made_by_the_system(monkeypatch):
+    made = []
+    own = RationalEntry.matrix_product
+    monkeypatch.setattr(RationalEntry, "matrix_product", staticmethod(lambda a, b: made.append(1) or own(a, b)))
+
+    def product(first, second):
+        made.clear()
+        return (first @ second).tolist(), len(made)
+
+    def of(n, k):
+        return np.arange(1, n * k + 1).reshape(n, k)
+
+    for n, k, m, times in (
+        (2, 2, 2, 1),
+        (2, 1, 4, 1),
+        (4, 1, 2, 1),
+        (1, 8, 1, 1),
+        (1, 7, 1, 0),
+        (1, 1, 1, 0),
+        (2, 0, 3, 0),
+    ):
+        first, second = of(n, k), of(k, m)
+        plain = np.asarray(RATIONAL.array(first))
+        for left in (RATIONAL.array(first), plain):
+            assert product(left, RATIONAL.array(second)) == ((first @ second).tolist(), times), (n, k, m)
+        assert product(RATIONAL.array(first), np.asarray(RATIONAL.array(second))) == ((first @ second).tolist(), times)
+    A, x, stack = RATIONAL.array(of(3, 3)), RATIONAL.array(of(1, 3)[0]), RATIONAL.array(of(2, 9).reshape(2, 3, 3))
+    for first, second in (
+        (A, x),
+        (x, A),
+        (A, stack),
+        (stack, A),
+        (stack, stack),
+        (A, of(3, 3)),
+        (of(3, 3).astype(float), A),
+    ):
+        whole = [
+            np.array([[int(e) if not isinstance(e, Entry) else int(e.value.p) for e in z.ravel()]]).reshape(z.shape)
+            for z in (first, second)
+        ]
+        assert product(first, second) == ((whole[0] @ whole[1]).tolist(), 0)
+    mixed = np.array([[1, THREE], [TWO, 4]], dtype=object)
+    assert product(RATIONAL.array(of(2, 2)), mixed) == ([[5, 11], [11, 25]], 0)
+    whole = of(2, 2).astype(object)
+    assert product(whole.view(Entries), whole) == ((whole @ whole).tolist(), 0)
+    assert product(RATIONAL.array(of(2, 2)), whole.tolist()) == ((whole @ whole).tolist(), 0)
+    with BALL.working():
+        both = RATIONAL.array(of(2, 2)) @ BALL.array(of(2, 2))
+        assert [(type(e), float(e.value)) for e in both.flat] == [(BallEntry, value) for value in (7, 10, 15, 22)]
+    symbols = SYMBOLIC.array(of(2, 2)) @ SYMBOLIC.array(of(2, 2))
+    assert [e.value for e in symbols.flat] == [7, 10, 15, 22]
+    with pytest.raises(ValueError, match="mismatch"):
+        RATIONAL.array(of(2, 3)) @ RATIONAL.array(of(2, 3))

@@ -179,6 +179,17 @@ def test_what_looks_like_a_number_that_has_a_function_is_none():
     assert sqrt(numbers(0)).flat[0] == 0
 
 
+def test_equal_numbers_are_neither_below_nor_above():
+    x = numbers(Fraction(1, 3)).flat[0]
+    p = 1 / (1 + x.exponential())
+    again = (-x).exponential() / (1 + (-x).exponential())
+    assert p + again == 1
+    for first, second in ((p, 1 - again), (x, x + 0), (0 * x, x - x)):
+        assert (first < second, second < first, first <= second, first >= second) == (False, False, True, True)
+        assert first.larger(second) == second
+    assert isinstance(sqrt(numbers(2)).flat[0].settled(), BallEntry)
+
+
 def test_a_quotient_is_brought_to_one_form():
     x = numbers(Fraction(1, 3))
     half = (numbers(1) / numbers(2)).flat[0]

@@ -64,6 +64,8 @@ def test_numbers_of_every_kind_are_rational_numbers():
         assert to_fraction(value) == Fraction(1, 2)
     for value in (3, np.int64(3), fmpz(3), 3.0, exact(3)):
         assert to_fmpq(value) == 3
+    tenth = np.longdouble(1) / 10
+    assert to_fraction(tenth) == Fraction(*tenth.as_integer_ratio())
     assert (to_fmpq(True), to_fmpq(np.True_), to_fmpq(-(2.0**-1074))) == (1, 1, fmpq(-1, 2**1074))
     for bad in (math.nan, math.inf, -math.inf, np.float64("nan"), np.float32("inf")):
         with pytest.raises(DomainError, match=f"expected a finite number, got {bad}"):
@@ -144,18 +146,31 @@ def holds(ball, expression):
 
 
 KNOWN = {
-    "pi": (pi, sp.pi), "e": (e, sp.E), "sum": (pi + 1, sp.pi + 1), "turned": (1 - pi, 1 - sp.pi),
-    "of two": (pi * e, sp.pi * sp.E), "quotient": (pi / e, sp.pi / sp.E), "half": (pi / 2, sp.pi / 2),
-    "inverse": (Fraction(1, 3) / pi, 1 / (3 * sp.pi)), "exact": (exact(2, 3) - e, sp.Rational(2, 3) - sp.E),
-    "exact after": (e - exact(2, 3), sp.E - sp.Rational(2, 3)), "power": (pi**3, sp.pi**3), "negative": (-pi, -sp.pi),
-    "absolute": (abs(3 - pi), sp.pi - 3), "positive": (+pi, sp.pi), "whole": (2 * pi, 2 * sp.pi),
-    "less": (pi - e, sp.pi - sp.E), "NumPy's": (np.int64(2) * pi, 2 * sp.pi),
-}  # fmt: skip
+    "pi": (lambda: pi, sp.pi),
+    "e": (lambda: e, sp.E),
+    "sum": (lambda: pi + 1, sp.pi + 1),
+    "sum from the left": (lambda: 1 + pi, sp.pi + 1),
+    "difference": (lambda: pi - e, sp.pi - sp.E),
+    "difference from the left": (lambda: 1 - pi, 1 - sp.pi),
+    "product": (lambda: pi * e, sp.pi * sp.E),
+    "multiple": (lambda: 2 * pi, 2 * sp.pi),
+    "multiple by a number of NumPy": (lambda: np.int64(2) * pi, 2 * sp.pi),
+    "quotient": (lambda: pi / e, sp.pi / sp.E),
+    "half": (lambda: pi / 2, sp.pi / 2),
+    "inverse": (lambda: Fraction(1, 3) / pi, 1 / (3 * sp.pi)),
+    "exact, less": (lambda: exact(2, 3) - e, sp.Rational(2, 3) - sp.E),
+    "less an exact": (lambda: e - exact(2, 3), sp.E - sp.Rational(2, 3)),
+    "power": (lambda: pi**3, sp.pi**3),
+    "negative": (lambda: -pi, -sp.pi),
+    "positive": (lambda: +pi, sp.pi),
+    "absolute": (lambda: abs(3 - pi), sp.pi - 3),
+}
 
 
 @pytest.mark.parametrize("name", KNOWN)
 def test_literals_that_are_no_fractions_against_sympy(name):
-    literal, expression = KNOWN[name]
+    build, expression = KNOWN[name]
+    literal = build()
     assert isinstance(literal, Irrational)
     assert math.isclose(literal.nearest, float(expression), rel_tol=1e-14)
     assert math.isclose((FLOAT64.array([1.0]) * literal)[0], float(expression), rel_tol=1e-14)
@@ -168,6 +183,7 @@ def test_literals_that_are_no_fractions_against_sympy(name):
 def test_literals_that_are_no_fractions_are_shown_as_they_are_written():
     shown = [str(literal) for literal in (pi, pi + 1, 1 - pi, pi / 4, -e, pi**2, abs(e), exact(1, 2) * pi, pi * e)]
     assert shown == ["pi", "(pi + 1)", "(1 - pi)", "(pi / 4)", "(-e)", "pi**2", "abs(e)", "(1/2 * pi)", "(pi * e)"]
+    assert [str(1 + pi), str(2 * pi), repr(e / pi)] == ["(1 + pi)", "(2 * pi)", "(e / pi)"]
 
 
 def test_literals_are_compared_with_each_other():

@@ -100,7 +100,7 @@ def test_what_has_no_polynomial_root():
     ):
         assert root_of_square(square) == root
     for other in (
-        x, x * y, x * x * y, -(x * x), (x * x).times(fmpq(2)), (x * x).times(fmpq(4, 3)), x * x + number(1),
+        x, x * y, x * x * y, -(x * x), (x * x).times(fmpq(-1, 4)), (x * x).times(fmpq(2)), (x * x).times(fmpq(4, 3)), x * x + number(1),
         x * x + x.times(fmpq(2)), x * x + y * y, x * x + y, number(4), number(0), x * x * x,
     ):  # fmt: skip
         assert root_of_square(other) is None, written(other)
@@ -207,6 +207,7 @@ def test_maxima():
     assert formula.choices == {}
     largest = x.larger(y)
     assert formula.choices == {3: Choice(3, (x.polynomial, y.polynomial))}
+    assert formula.choices[3].whole
     assert largest.polynomial == variable(3)
     assert formula.made_of[3] == {0, 1}
     again = largest.larger(z).larger(two)
@@ -246,13 +247,18 @@ def test_roots():
     assert [n.entry.polynomial for n in notes] == [a, radicand.polynomial, b, b]
     assert all(n.role.startswith("radicand in line ") for n in notes)
     assert formula.made_of[s.unknowns().pop()] == {0}
-    known = dict(zip((8, 0, 2, -8, -4), formula.array([8, 0, 2, -8, -4]), strict=True))
+    known = {value: formula.array([value])[0] for value in (8, 0, 2, -8, -4, fmpq(-1, 2))}
     count = len(formula.conditions)
     assert (known[8].root(3).polynomial, known[0].root(3).polynomial) == (number(2), number(0))
     assert len(formula.conditions) == count
     for value in (known[2].root(3), known[2].square_root(), known[0].square_root()):
         assert value.polynomial.known() is None
-    for nothing, reason in ((known[-8].root(3), "root of -8"), (known[-4].square_root(), "square root of -4")):
+    for nothing, reason in (
+        (known[-8].root(3), "root of -8"),
+        (known[fmpq(-1, 2)].root(3), "root of -1/2"),
+        (known[-4].square_root(), "square root of -4"),
+        (known[fmpq(-1, 2)].square_root(), "square root of -1/2"),
+    ):
         assert isinstance(nothing, NoValue)
         assert nothing.certain
         assert nothing.reason.startswith(reason)

@@ -72,7 +72,9 @@ def test_a_sum_of_roots_is_no_other_number():
     assert Surd({1: fmpq(1), 2: fmpq(1)}).rational is None
     assert (Surd({1: fmpq(1), 2: fmpq(1)}) - Surd({2: fmpq(1)})).rational == 1
     assert (Surd.of(3) < Surd.of(3), Surd.of(2) < Surd.of(3), Surd.of(3) < Surd.of(2)) == (False, True, False)
-    assert [Surd.of(fmpq(value)).sign() for value in (-2, 0, 2)] == [-1, 0, 1]
+    assert [Surd.of(fmpq(value)).sign() for value in (-2, fmpq(-1, 2), 0, fmpq(1, 2), 2)] == [-1, -1, 0, 1, 1]
+    three = Surd({3: fmpq(1), 5: fmpq(1), 15: fmpq(1)})
+    assert Surd.of(1) / three * three == Surd.of(1)
 
 
 @given(
@@ -122,8 +124,9 @@ def test_a_sign_is_asked_with_more_and_more_bits():
     assert asked == [128, 256, 512]
     assert sign_of(lambda: -difference()) == -1
     assert ctx.prec == before
-    assert root.sign() == 1
-    assert (-root).sign() == -1
+    tiny = Surd.of(fmpq(1, 2**300)) * root
+    for small in (root, tiny):
+        assert (small.sign(), (-small).sign()) == (1, -1)
 
 
 def test_a_sign_that_is_not_known_at_the_most_bits_is_undecided():

@@ -169,7 +169,12 @@ def test_where_there_is_no_value():
         nothing(minus.root(3), True, "logarithm of -1")
         nothing(minus.root(4), True, "square root of the negative number -1")
         nothing(number(fmpq(10) ** 40).exponential().exponential(), False, "an enclosure without bounds", True)
+        nothing((-one.pi() / 10).square_root(), True, "square root of a negative number")
         assert nought.square_root().exact == 0
+        zero = one.pi() - one.pi() * 1
+        zero.enclosure = arb(0)  # what balls may come to, without the value being known to be rational
+        assert zero.square_root().operation == "sqrt"
+        assert agrees((one.pi() / 10).square_root())
         assert agrees(one.pi().square_root())
         assert agrees(one.pi().logarithm())
 
@@ -206,6 +211,7 @@ def test_roots():
             root = five.root(degree)
             assert abs(value_of(root) ** degree - 5) < mp.mpf(10) ** -50
             assert agrees(root)
+        assert (five.root(2).operation, five.root(4).operation, five.root(4).operands[0].operation) == ("sqrt",) * 3
         assert numbers(64)[0].root(6).exact == 2
         assert numbers(16)[0].root(4).exact == 2
     x = variable(("x", ()))
