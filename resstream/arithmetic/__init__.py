@@ -284,7 +284,7 @@ def root(x: Array, degree: int) -> Array:
     with np.errstate(all="ignore"):
         near = np.power(x, 1 / degree)  # off by what 1/degree is: a step of Newton's mends that
         step = (near - x / near ** (degree - 1)) / degree
-    return np.where((near != 0) & np.isfinite(step), near - step, near)
+    return np.where(np.isfinite(step), near - step, near)
 
 
 def square(x: Array) -> Array:
@@ -361,7 +361,7 @@ def minimum(x: Array, y: Array) -> Array:
     >>> minimum(np.array([[1.0, 5.0]]), np.array([[2.0]])).tolist()
     [[1.0, 2.0]]
     """
-    return -maximum(-x, -y)
+    return -maximum(-y, -x)  # of equal ones the second: sorting by both keeps the slopes of complex steps
 
 
 def _larger(first: Any, second: Any) -> Entry:

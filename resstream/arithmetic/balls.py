@@ -99,7 +99,7 @@ class BallEntry(Entry):
     def square_root(self) -> Entry:
         value = self.value
         if value < 0:
-            return NoValue(f"square root of the negative number {value.str(6, radius=False)}", True)
+            return NoValue(f"square root of the negative number {value.mid().str(6, radius=False)}", True)
         if not value.lower() < 0:
             return BallEntry(value.sqrt(), True)
         if self.nonnegative:
@@ -109,7 +109,7 @@ class BallEntry(Entry):
     def root(self, degree: int) -> Entry:
         value = self.value
         if value < 0:
-            return NoValue(f"root of the negative number {value.str(6, radius=False)}", True)
+            return NoValue(f"root of the negative number {value.mid().str(6, radius=False)}", True)
         if value > 0:
             return BallEntry(value.root(degree), True)
         if value.lower() < 0 and not self.nonnegative:
@@ -129,7 +129,7 @@ class BallEntry(Entry):
         if value > 0:
             return self._finite(value.log())
         if value <= 0:
-            return NoValue(f"logarithm of {value.str(6, radius=False)}", True)
+            return NoValue(f"logarithm of {value.mid().str(6, radius=False)}", True)
         return NoValue("logarithm of a number that may not be positive", False)
 
     def cosine(self) -> Entry:

@@ -441,9 +441,44 @@ def test_balls_and_where_they_have_no_value():
         cut = ball(0, 1, True).square_root().value
         assert cut.contains(0)
         assert cut.contains(1)
+        assert ball(0, 1, True).square_root().nonnegative
+        assert arb(-1e-6) < cut.lower()
+        nothing(ball(-0.5, 0.25).square_root(), True, "square root of the negative number")
+        nothing(ball(0.25, 0.5).square_root(), False, "square root of a number that may be negative")
+        nothing(ball(0.25, 0.5).logarithm(), False, "logarithm of a number that may not be positive")
         assert repr(ball(0.5)) == "0.50000000000000000000"
         assert repr(BallEntry(arb.pi())).startswith("[3.1415926535897932385")
         assert ball(3).larger(ball(2)).value == 3
+
+
+def test_roots_of_balls():
+    with BALL.working():
+        for degree in (3, 4, 5):
+            for middle, radius in ((8, 0), (0.5, 0.25), (1e-30, 0), (1e30, 1e20), (1, 0.5)):
+                root = ball(middle, radius).root(degree)
+                assert root.nonnegative
+                assert root.value > 0
+                assert (root.value**degree).contains(arb(middle, radius))
+                assert root.value.rad() <= root.value.mid() * max(radius / middle, 1e-30)
+            for middle, radius in ((-2, 0), (-0.5, 0.25)):
+                root = ball(middle, radius).root(degree)
+                assert isinstance(root, NoValue)
+                assert root.certain
+                assert root.reason.startswith("root of the negative number -")
+            for middle, radius in ((0, 1), (0.25, 0.5)):
+                root = ball(middle, radius).root(degree)
+                assert isinstance(root, NoValue)
+                assert not root.certain
+                assert root.reason.startswith("root of a number that may be negative")
+                cut = ball(middle, radius, True).root(degree)
+                assert cut.nonnegative
+                for inside in (arb(0), arb(middle + radius).root(degree) - arb(1e-6)):
+                    assert cut.value.contains(inside)
+                assert not cut.value < arb(middle + radius).root(degree)
+                assert arb(-1e-6) < cut.value.lower()
+                assert cut.value.upper() < arb(middle + radius).root(degree) + arb(1e-6)
+            assert ball(0).root(degree).value == 0
+            assert ball(0).root(degree).nonnegative
 
 
 def test_the_precision_is_set_where_balls_are_computed_with_and_put_back():

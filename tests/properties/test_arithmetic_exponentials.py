@@ -182,7 +182,7 @@ def test_what_looks_like_a_number_that_has_a_function_is_none():
 def test_equal_numbers_are_neither_below_nor_above():
     x = numbers(Fraction(1, 3)).flat[0]
     p = 1 / (1 + x.exponential())
-    again = (-x).exponential() / (1 + (-x).exponential())
+    again = 1 / (1 + (-x).exponential())
     assert p + again == 1
     for first, second in ((p, 1 - again), (x, x + 0), (0 * x, x - x)):
         assert (first < second, second < first, first <= second, first >= second) == (False, False, True, True)
@@ -234,13 +234,6 @@ def test_what_a_product_of_sums_costs(monkeypatch):
     assert (square * two == two**3).all()
     with pytest.raises(ArithmeticLimit, match="a sum of more than 6 exponentials"):
         square * square
-
-
-def test_a_reading_that_takes_too_much_work_is_given_up():
-    s = total(exp(numbers(*range(20))))
-    with EXPONENTIAL.working(), pytest.raises(ArithmeticLimit, match="more than 100000 products"):
-        [s * s for _ in range(300)]
-    assert (s * s - s * s == 0).all()  # elsewhere there is no limit
 
 
 def test_what_is_shown_is_rational_or_an_enclosure():

@@ -10,6 +10,7 @@ from flint import arb, fmpq
 
 from resstream import arithmetic as ar
 from resstream.arithmetic import (
+    EXPONENTIAL,
     FLOAT64,
     RATIONAL,
     SYMBOLIC,
@@ -53,6 +54,7 @@ def agree(function, *, wanted, at=X):
 def test_numbers_of_every_kind_have_a_nearest_float():
     assert ar.to_float(RationalEntry(fmpq(1, 3))) == ar.to_float(fmpq(1, 3)) == ar.to_float(exact(1, 3)) == 1 / 3
     assert ar.to_float(BallEntry(arb(0.5))) == ar.to_float(arb(0.5)) == ar.to_float(Fraction(1, 2)) == 0.5
+    assert (ar.to_float(EXPONENTIAL.array([0.5])[0]), ar.to_float(ar.exp(EXPONENTIAL.array([1]))[0])) == (0.5, math.e)
     assert (ar.to_float(pi), ar.to_float(3), type(ar.to_float(3))) == (math.pi, 3.0, float)
     array = FLOAT64.array([RationalEntry(fmpq(1, 3)), 2, Fraction(1, 4)])
     assert (array.tolist(), array.dtype) == ([1 / 3, 2.0, 0.25], np.float64)
@@ -135,14 +137,12 @@ def test_functions_of_entries_agree():
     agree(lambda x: ar.power(x, 0), wanted=np.ones((1, 1)))
     agree(lambda x: ar.sqrt(x * x), wanted=np.abs(X))
     agree(lambda x: ar.exp(0 * x), wanted=np.ones_like(X))
-    for name, doc in (
-        ("exp", "Exponential (rational at 0 alone"),
-        ("log", "Logarithm (rational at 1 alone"),
-        ("erf", "Error function (rational at 0 alone"),
-    ):
+    for name, at, value in (("exp", 0, 1), ("log", 1, 0), ("cos", 0, 1), ("sin", 0, 0), ("erf", 0, 0), ("tanh", 0, 0)):
         function = getattr(ar, name)
         assert (function.__name__, function.__qualname__) == (name, name)
-        assert function.__doc__.startswith(doc)
+        assert f"(rational at {at} alone; other" in function.__doc__
+        assert f">>> {name}(RATIONAL.array([{at}])).tolist()\n    [{value}]\n" in function.__doc__
+        assert function(RATIONAL.array([at])).tolist() == [value]
     assert np.allclose(ar.erf(X), np.vectorize(math.erf)(X), rtol=1e-15)
     assert ar.exp(np.array(BALL.array([0])[0], dtype=object)).shape == ()
 
@@ -163,12 +163,35 @@ def test_complex_steps_go_through_kinks_by_their_real_part(step):
     assert np.array_equal(ar.frozen(x), x.real)
 
 
+def test_ties_of_complex_steps():
+    """Of equal numbers the first is the larger, so that nothing of a step is lost where some are sorted."""
+    i = 1e-30j
+    at_nought = np.array([[0 + i, 0 - i, -0.5 + i]])
+    assert ar.absolute(at_nought).tolist() == [[i, -i, 0.5 - i]]
+    assert ar.relu(at_nought).tolist() == [[0, 0, 0]]
+    for first, second in ((np.array([0 - i]), np.zeros(1)), (np.zeros(1), np.array([0 + i]))):
+        assert ar.maximum(first, second) == first
+        assert ar.minimum(first, second) == second
+    assert ar.amax(np.array([[0 - i, 0, 0 + i]])).tolist() == [[-i]]
+    assert ar.descending(np.array([[0, i, 1, -i]])).tolist() == [[1, 0, i, -i]]
+    slope = ar.derivative(
+        lambda x: ar.total(ar.descending(x)), np.array([[1.0, 1.0, 0.0]]), np.array([[1.0, 2.0, 4.0]])
+    )
+    assert slope.tolist() == [[7.0]]
+
+
 def test_roots_of_a_whole_degree():
     cubes = np.array([[8.0, 27.0, 0.0], [1.0, 64.0, 0.125]])
     agree(lambda x: ar.root(x, 3), at=cubes, wanted=np.array([[2.0, 3.0, 0.0], [1.0, 4.0, 0.5]]))
     agree(lambda x: ar.root(x, 1), at=cubes, wanted=cubes)
     agree(lambda x: ar.root(x, 2), at=np.array([[4.0, 9.0]]), wanted=np.array([[2.0, 3.0]]))
-    assert ar.root(RATIONAL.array([[16]]), np.int64(4))[0, 0] == 2
+    for system in (RATIONAL, EXPONENTIAL, SYMBOLIC, BALL):
+        assert ar.root(system.array([[16]]), np.int64(4))[0, 0] == 2
+    random = np.random.default_rng(5).random((1, 200))
+    assert np.array_equal(ar.root(random, 2), np.sqrt(random))
+    formula = Formula()
+    x = formula.real((1, 1))
+    assert ar.root(x * x, 2)[0, 0].polynomial.unknowns() == set(formula.choices)
     for degree in (3, 5, 7, 100):
         x = np.array([1e-300, 1e-9, 0.7, 3.0, 1e9, 1e300])
         near = ar.root(x, degree)
@@ -208,7 +231,11 @@ def test_maxima_and_minima_of_two():
         assert (
             floats(mixed).tolist() == floats(ar.maximum(BALL.array([3, 3]), RATIONAL.array([1, 5]))).tolist() == [3, 5]
         )
-        assert floats(ar.maximum(RATIONAL.array([1, 5]), np.array([3, 3], dtype=object))).tolist() == [3, 5]
+        for other in (np.array([3, 3], dtype=object), np.array([3.0, 3.0])):
+            for pair in ((RATIONAL.array([1, 5]), other), (other, RATIONAL.array([1, 5]))):
+                found = ar.maximum(*pair)
+                assert [type(e) for e in found] == [RationalEntry] * 2
+                assert found.tolist() == [3, 5]
         assert floats(ar.maximum(np.array([3, 3], dtype=object), BALL.array([1, 5]))).tolist() == [3, 5]
     nothing = np.array([NoValue("none", True)], dtype=object)
     for pair in ((nothing, RATIONAL.array([1])), (RATIONAL.array([1]), nothing), (nothing, nothing)):
@@ -261,6 +288,11 @@ def test_reductions_along_each_axis():
     for name in ("largest_entry", "smallest_entry", "total_entry"):
         assert getattr(ar, name)(stacked).shape == getattr(ar, name)(RATIONAL.array(stacked)).shape == (2, 1, 1)
     agree(ar.descending, at=np.array([[1.0]]), wanted=[[1.0]])
+    agree(ar.descending, at=X[0], wanted=[3.0, 0.5, -2.0])
+    agree(ar.descending, at=stacked, wanted=-np.sort(-stacked, -1))
+    for name, wanted in (("total", 1.5), ("mean", 0.5), ("amax", 3.0), ("amin", -2.0)):
+        agree(lambda x, name=name: getattr(ar, name)(x), at=X[0], wanted=[wanted])
+        assert getattr(ar, name)(stacked).shape == (2, 2, 1)
     agree(ar.descending, at=np.array([[1.0, 2.0, 3.0, 4.0]]), wanted=[[4.0, 3.0, 2.0, 1.0]])
     for system in SYSTEMS:
         with pytest.raises(ShapeError, match=r"largest entry of an empty axis \(shape \(2, 0\), axis -1\)"):
@@ -299,8 +331,16 @@ def test_derivatives_of_floats_one_inside_another():
     batch = np.stack([1e-3 * x, 1e3 * x])  # each instance has a scale of its own
     nested = ar.derivative(lambda y: ar.derivative(cube, y, np.ones_like(batch)), batch, np.ones_like(batch))
     assert np.allclose(nested, 6 * batch, rtol=1e-9, atol=1e-12)
-    still = ar.derivative(lambda y: ar.derivative(cube, y, np.zeros_like(x)), 0 * x, v)
-    assert np.array_equal(still, np.zeros_like(x))
+    batch = np.stack([1e-3 * x, 1e6 * x])
+    nested = ar.derivative(lambda y: ar.derivative(np.sin, y, np.ones_like(batch)), batch, np.ones_like(batch))
+    assert np.allclose(nested[0], -np.sin(batch[0]), rtol=0, atol=1e-9)
+    for point, scale in ((1e-6, 1.0), (1e6, 1.0), (1.0, 1e-9), (1.0, 1e9)):
+        at, along = np.array([point]), np.array([scale])
+        second = ar.derivative(lambda y, along=along: ar.derivative(lambda z: 1 / z, y, along), at, np.ones(1))
+        assert np.allclose(second, 2 * scale / point**3, rtol=1e-9, atol=0)
+    for direction in (v, 0 * v):
+        still = ar.derivative(lambda y, d=direction: ar.derivative(cube, y, d), 0 * x, direction)
+        assert np.array_equal(still, np.zeros_like(x))
     polynomial = lambda y: y**4 - 2 * y**3  # noqa: E731  (of which differences of fourth order make no error)
     second = ar.derivative(lambda y: ar.derivative(polynomial, y, np.ones(2)), np.array([1.0, 2.0]), np.ones(2))
     assert np.allclose(second, [0.0, 24.0], rtol=0, atol=1e-9)
@@ -371,6 +411,9 @@ def test_jacobians_gradients_and_hessians(system):
 
 
 def test_gradients_of_a_batch():
+    several = np.stack([np.stack([X, 2 * X]), np.stack([X + 1, -X])])
+    assert np.allclose(ar.gradient(lambda z: ar.total_entry(cube(z)), several), 3 * several**2, rtol=1e-14)
+    assert ar.gradient(cube, RATIONAL.array([[2]])).tolist() == [[12]]
     batch = np.stack([X, 2 * X, X + 1])
     for system in (FLOAT64, RATIONAL):
         gradients = ar.gradient(lambda z: ar.total_entry(cube(z)), system.array(batch))

@@ -100,7 +100,8 @@ def test_what_has_no_polynomial_root():
     ):
         assert root_of_square(square) == root
     for other in (
-        x, x * y, x * x * y, -(x * x), (x * x).times(fmpq(-1, 4)), (x * x).times(fmpq(2)), (x * x).times(fmpq(4, 3)), x * x + number(1),
+        x, x * y, x * x * y, -(x * x), (x * x).times(fmpq(-1, 4)),
+        (x * x).times(fmpq(2)), (x * x).times(fmpq(4, 3)), x * x + number(1),
         x * x + x.times(fmpq(2)), x * x + y * y, x * x + y, number(4), number(0), x * x * x,
     ):  # fmt: skip
         assert root_of_square(other) is None, written(other)

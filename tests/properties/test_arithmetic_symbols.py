@@ -84,7 +84,7 @@ def test_signs_are_known_where_sympy_is_certain():
         assert (number < 0, number > 0, number == 0) == (sign < 0, sign > 0, sign == 0)
         assert (number <= 0, number >= 0, number != 0) == (sign <= 0, sign >= 0, sign != 0)
     assert entry(x) != entry(x + 1)
-    assert entry(x) == entry(x)
+    assert (entry(x) == entry(x), entry(p) == entry(p), entry(p) != entry(p + n)) == (True, True, True)
     either = sp.Symbol("z", real=True, zero=False)
     assert entry(either) != 0
     for question in (operator.lt, operator.le):
