@@ -74,6 +74,7 @@ CONCERNS: dict[str, list[str]] = {
             "folding": "test_reference_transformer",
             "mlp": "test_reference_blocks",
             "distributions": "test_vocabulary",
+            "enclosing": "test_enclosing",
             "nearest": "test_quantified",
             "ordering": "test_vocabulary",
         }.items()

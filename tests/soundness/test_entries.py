@@ -227,6 +227,9 @@ FLINT_AT_HAND = {
     "audit/families.py": "certified ratios along families",
     "enclosures.py": "holds floats against enclosures",
     "domains/finite.py": "members of finite sets become rational entries",
+    "falsify/evidence.py": "how a ratio grows with the size, as evidence and no verdict",
+    "reference/enclosing.py": "matrices of FLINT, on numbers that are exact or bounded by hand",
+    "reference/nearest.py": "bounds of distances, from both sides",
     "falsify/recorded.py": "reads recorded numbers, each below a bound",
     "falsify/objects.py": "numbers that are given with a radius become enclosures",
 }
