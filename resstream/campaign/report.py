@@ -29,6 +29,13 @@ def report(store: str | Path) -> dict[str, Any]:
     Of each claim: "status" ("refuted" by a certified counterexample, "error", or "open": nothing was found among so
     many instances), what was counted, the smallest margin, the nearest misses, the counterexample. "progress": what
     there was at up to 60 points in time, which leave out the hours between sessions.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from resstream.campaign.run import campaign
+    >>> with TemporaryDirectory() as store:
+    ...     _ = campaign(["contraction.diameter_squared"], hours=1, store=store)
+    ...     print([(one["id"], one["status"]) for one in report(store)["claims"]])
+    [('contraction.diameter_squared', 'refuted')]
     """
     with Store(store, create=False) as kept:
         violations = kept.violations()

@@ -38,7 +38,12 @@ SHRINKING, LAST = 20.0, 3.0
 
 @dataclass(frozen=True)
 class Status:
-    """How a campaign stands: chunks and evaluations of this session, claims refuted and open, the best margin."""
+    """How a campaign stands: chunks and evaluations of this session, claims refuted and open, the best margin.
+
+    >>> status = Status(chunks=2, evaluations=6000, seconds=2.0, left=9.0, refuted=0, open=1, best=0.5, best_of="mine")
+    >>> status.rate
+    3000.0
+    """
 
     chunks: int
     evaluations: int
@@ -73,6 +78,11 @@ def campaign(
     which the same call goes on with after whatever end; `report` says what is in it. The chunks are those of `falsify`
     and go on where its budget ends; which claim the next is given to, `resstream.campaign.strategy` says. Raises
     ResstreamError for hours that are none, an unknown name, a store that is broken, in use or of another version.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as store:
+    ...     campaign(["contraction.diameter_squared"], hours=1, store=store)
+    []
     """
     if not 0 < hours <= LONGEST:  # NaN is not
         raise ResstreamError(f"hours: expected a number above 0 and up to {LONGEST:.0f}, got {hours}")

@@ -81,7 +81,11 @@ class Done:
 
 @dataclass(frozen=True)
 class Merged:
-    """What merging has brought: new chunks, those that both had, and those of them that the two counted otherwise."""
+    """What merging has brought: new chunks, those that both had, and those of them that the two counted otherwise.
+
+    >>> Merged(new=2, common=1, differing=0).new
+    2
+    """
 
     new: int
     common: int
@@ -97,6 +101,11 @@ class Store:
     """The store in a directory; made where there is none, unless `create` forbids it.
 
     ResstreamError where the directory cannot be had, or holds no store of this version, or a broken one.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as directory, Store(directory) as kept:
+    ...     kept.violations()
+    {}
     """
 
     def __init__(self, directory: str | Path, *, create: bool = True) -> None:
@@ -258,7 +267,14 @@ def _keep_nearest(write: Any, claim: str) -> None:
 
 
 def merge(directory: str | Path, other: str | Path) -> Merged:
-    """Put all that is in the store `other` into the one in `directory`, which is made if need be."""
+    """Put all that is in the store `other` into the one in `directory`, which is made if need be.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as ours, TemporaryDirectory() as theirs:
+    ...     Store(theirs).close()
+    ...     merge(ours, theirs)
+    Merged(new=0, common=0, differing=0)
+    """
     with Store(other, create=False) as giver, Store(directory) as taker:
         if giver.directory.resolve() == taker.directory.resolve():
             raise ResstreamError(f"{other}: expected another store than {directory}")
