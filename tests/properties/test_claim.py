@@ -1,13 +1,17 @@
 """A claim as an object: what it refuses, how it is evaluated, what its own functions may raise, and its variants."""
 
+import dataclasses
 import functools
+import operator
 from dataclasses import dataclass
 
 import numpy as np
 import pytest
 
+from resstream import cards
 from resstream.arithmetic import FLOAT64, RATIONAL, exact, sqrt
 from resstream.claim import (
+    STATED,
     Batch,
     Claim,
     Instance,
@@ -103,6 +107,47 @@ def test_badly_stated_claims_are_refused_with_what_is_wrong():
     assert about(small, over=matrix, sizes={"n": range(1, 3)}).size_ranges() == {"d": range(1, 7), "n": range(1, 3)}
 
 
+def test_budgets_are_whole_numbers_of_at_least_one():
+    assert about(small, budget=1).budget == 1
+    assert about(small).budget is None
+    for bad in (0, -1, True, 2.0, "3"):
+        with pytest.raises(ClaimError, match=r"claim trial: budget is .*, expected a whole number of at least 1"):
+            about(small, budget=bad)
+
+
+def test_an_instance_has_a_largest_size():
+    def wide(rows, columns):
+        return about(lambda X: at_most(X, 1), over={"X": Matrix("n", columns)}, sizes={"n": range(1, rows + 1)})
+
+    assert wide(2000, 2000).size_ranges() == {"n": range(1, 2001)}
+    with pytest.raises(
+        ClaimError, match=r"take 4,002,000 raw numbers at the largest sizes, expected at most 4,000,000"
+    ):
+        wide(2000, 2001)
+    both = {"X": Matrix("n", 1), "Y": Matrix("n", 2)}
+    with pytest.raises(ClaimError, match="take 4,500,000 raw numbers"):
+        about(lambda X, Y: at_most(X, Y), over=both, sizes={"n": range(1, 1_500_001)})
+    norms = {"norm": Norm("d", bases=True)}  # in the last basis: two matrices
+    with pytest.raises(ClaimError, match="take 4,500,000 raw numbers"):
+        about(lambda norm: at_most(0, 1), over=norms, sizes={"d": range(1500, 1501)})  # noqa: ARG005
+
+
+def test_domains_and_relations_of_sizes_are_looked_at():
+    with pytest.raises(ClaimError, match=r"^claim trial: over\['x'\]: expected a domain such as"):
+        about(small, over={"x": Scalar})
+    matrix = {"x": Matrix("n", "d")}
+    with pytest.raises(ClaimError, match=r"size n has the range \[1, 2\], expected"):
+        about(small, over=matrix, sizes={"n": [1, 2]})
+    narrowed = about(small, over=matrix, sizes={"n": range(2)})
+    assert (narrowed.size_ranges()["n"], len(narrowed.notes)) == (range(1, 2), 1)  # of size 0 there is none
+    with pytest.raises(ClaimError, match=r"claim trial: where='m > n': m is no size of it, expected d, n"):
+        about(small, over=matrix, where="m > n")
+    with pytest.raises(ClaimError, match="n is no size of it, expected none"):
+        about(small, where="n > 1")
+    with pytest.raises(ClaimError, match=r"claim trial: where='n \+': expected a relation of sizes"):
+        about(small, over=matrix, where="n +")
+
+
 def test_what_is_no_relation_is_refused():
     for wrong in (about(lambda x: x), about(small, lambda x: True)):  # noqa: ARG005
         with pytest.raises(ClaimError, match=r"returned (ndarray|bool), expected a relation"):
@@ -140,6 +185,61 @@ def test_sizes_options_and_parts_are_those_of_its_domains():
     assert list(nested.size_ranges()) == ["L", "d"]
 
 
+def test_where_says_of_which_sizes_it_speaks():
+    matrix = {"x": Matrix("n", "d")}
+    anywhere, tall = about(small, over=matrix), about(small, over=matrix, where="n > 3 * d")
+    assert (anywhere.fits({"n": 1, "d": 6}), tall.fits({"n": 1, "d": 6}), tall.fits({"n": 4, "d": 1})) == (1, 0, 1)
+    assert list(tall.size_choices()) == [{"d": 1, "n": n} for n in (4, 5, 6)]
+    assert len(list(anywhere.size_choices())) == 36
+    asked = {"n": 2, "d": 1}
+    assert anywhere.nearest_fit(asked) == asked
+    assert anywhere.nearest_fit(asked) is not asked
+    assert tall.nearest_fit(asked) == {"n": 4, "d": 1}
+    assert tall.nearest_fit({"n": 6, "d": 6}) == {"n": 6, "d": 1}
+    assert tall.require_sizes() is tall
+    nowhere = about(small, over=matrix, where="n > 9 * d")
+    assert nowhere.nearest_fit(asked) == asked
+    with pytest.raises(ClaimError, match=r"where='n > 9 \* d': expected sizes of its ranges at which it holds"):
+        nowhere.require_sizes()
+    batch = Batch({"n": 2, "d": 1}, {}, {"x": np.zeros((3, 2, 1))}, 3)
+    found = tall.assess(batch)
+    assert (found.met.tolist(), found.missing.tolist()) == ([False] * 3, [1, 1, 1])
+    assert (found.conclusion.slack.shape, found.conclusion.scale.shape) == ((0,), (0,))
+
+
+def test_it_is_called_with_every_variable_by_name():
+    stated = about(lambda x: at_most(x, 2), over={"x": Scalar(), "y": Scalar()})
+    assert stated(x=3, y=1).stated == (3, "<=", 2)
+    for wrong in ({"x": 3}, {"x": 3, "y": 1, "z": 2}):
+        with pytest.raises(ClaimError, match=r"claim trial: called with \[.*\], expected its variables \['x', 'y'\]"):
+            stated(**wrong)
+    assert (about(small).__name__, about(functools.partial(small)).__name__) == ("small", "trial")
+
+
+def test_a_claim_does_not_change_but_for_the_marks_of_pytest():
+    stated = about(small)
+    stated.pytestmark = ["slow"]
+    assert stated.pytestmark == ["slow"]
+    for name in ("id", "conclusion", "anything"):
+        with pytest.raises(dataclasses.FrozenInstanceError):
+            setattr(stated, name, "other")
+    assert stated == dataclasses.replace(stated, origin="a file")
+    assert stated != dataclasses.replace(stated, source="a book")
+
+
+def test_how_it_is_shown_in_a_notebook():
+    stated = about(small, statement="It is $x \\le 2$.")
+    assert stated._repr_html_() == cards.claim_html(stated) != ""
+    assert stated._repr_latex_() == cards.claim_latex(stated)
+    assert cards.claim_latex(stated)
+
+
+def test_functions_without_attributes_may_state_it():
+    stated = Claim("builtin", {"a": Scalar(), "b": Scalar()}, operator.le)
+    with pytest.raises(ClaimFault, match="claim builtin: le raised TypeError"):  # it takes none by name
+        stated.conclude({"a": 1, "b": 2})
+
+
 def test_it_says_what_it_is():
     stated = about(small, positive, statement="All  are\nsmall.\n\nAnd a remark.", expect="fails")
     assert stated.headline == "All are small."
@@ -162,7 +262,20 @@ def test_the_decorator_takes_everything():
     )(small)
     assert (made.id, made.source, made.assuming, made.sizes) == ("made", "a book", (positive,), {"n": range(1, 3)})
     assert (made.conclusion, made.batched, made.expect, made.statement) == (small, False, "holds", "")
-    assert claim("plain", over={"x": Scalar()})(small).batched is None
+    plain = claim("plain", over={"x": Matrix("n", 1)}, where="n > 2", expect="fails", budget=7)(small)
+    assert (plain.batched, plain.where, plain.expect, plain.budget, plain.sizes) == (None, "n > 2", "fails", 7, {})
+    assert globals()[STATED][-2:] == [made, plain]
+    with pytest.raises(ClaimError, match="expected sizes of its ranges at which it holds"):
+        claim("nowhere", over={"x": Matrix("n", 1)}, where="n > 6")(small)
+
+    def documented(x):
+        """Indented,
+
+        as it is.
+        """
+        return small(x)
+
+    assert claim("documented", over={"x": Scalar()})(documented).statement == "Indented,\n\nas it is."
 
 
 # ---- evaluation
@@ -321,6 +434,23 @@ def test_sides_are_replaced_as_they_are_stated():
         several.conclude({"x": 3})
 
 
+def test_a_new_conclusion_may_use_the_present_sides():
+    stated = about(lambda x: at_least(x, 2))
+    relation = stated.replace(conclusion=lambda lhs, rhs, x: less_than(lhs + rhs, x)).conclude({"x": 3})
+    assert relation.stated == (5, "<", 3)
+    assert stated.replace(conclusion=lambda rhs: equal(rhs, 2)).conclude({"x": 3}).stated == (2, "==", 2)
+    assert stated.replace(conclusion=small).conclusion is small
+    several = about(lambda x: every(at_most(x, 2), equal(x, x)))
+    assert several.replace(conclusion=small).conclude({"x": 3}).stated == (3, "<=", 2)
+    with pytest.raises(ClaimError, match="claim trial states several relations"):
+        several.replace(conclusion=lambda lhs: at_most(lhs, 2)).conclude({"x": 3})
+    with pytest.raises(ClaimError, match=r"a new conclusion uses 'y', expected lhs, rhs or one of \['x'\]"):
+        stated.replace(conclusion=lambda y: at_most(y, 1))
+    for sides in ({"lhs": lambda x: x}, {"rhs": lambda x: x}):
+        with pytest.raises(ClaimError, match="expected a new conclusion, or new sides of the present one, not both"):
+            stated.replace(conclusion=small, **sides)
+
+
 def test_everything_else_is_replaced_too():
     stated = about(
         small, positive, over={"x": Matrix("n", 1)}, sizes={"n": range(1, 3)}, origin="a file", expect="fails"
@@ -337,6 +467,9 @@ def test_everything_else_is_replaced_too():
     assert made.parts({"n": 3}, {})["x"].shape == (3, 2)
     assert stated.replace(sizes={"n": range(4, 5)}).size_ranges() == {"n": range(4, 5)}
     assert stated.replace(without=["positive"]).assuming == ()
+    assert stated.replace(over={"x": Scalar()}).sizes == {}  # what has no sizes any more
+    tall = stated.replace(where="n > 1")
+    assert (stated.where, tall.where, tall.replace().where, tall.replace(where="").where) == ("", "n > 1", "n > 1", "")
     with pytest.raises(ClaimError, match=r"without='finite', expected one of its hypotheses \['positive'\]"):
         stated.replace(without=["finite"])
     with pytest.raises(ClaimError, match=r"expected one of its hypotheses \(none\)"):
