@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from flint import fmpq
 
-from resstream.arithmetic.solver import Condition, Formula, Polynomial, number, variable
+from resstream.arithmetic.solver import Choice, Condition, Formula, Polynomial, number, variable
 from resstream.prove import solve
 from resstream.prove.solve import has_no_model, settle
 from resstream.prove.statement import evaluated
@@ -161,3 +161,79 @@ def test_what_is_proved_case_by_case_has_no_model_as_a_whole(monkeypatch):
     assert ("sat", True) not in found
     assert found["unsat", True] >= 15
     assert found["unsat", False] <= 3  # a maximum that stands in a condition alone is not split
+
+
+def case(violation, conditions=(), choices=(), made_of=None):
+    made_of = made_of or {u: {u} for u in range(4)}
+    return solve._Case(Condition(violation, ">"), tuple(conditions), tuple(choices), made_of)
+
+
+def positive(polynomial):
+    return Condition(polynomial, ">=")
+
+
+def test_a_case_keeps_what_speaks_of_its_unknowns():
+    """Of x0 and x1: x2 is another, x3 is made of x0, x4 of x0 and x2; x5 to x7 are maxima."""
+    made_of = {0: {0}, 1: {1}, 2: {2}, 3: {0}, 4: {0, 2}, 5: {0, 1}, 6: {0, 2}, 7: {0, 1}}
+    u = [variable(k) for k in range(8)]
+    conditions = [positive(u[0]), positive(u[2]), positive(u[3] - u[5]), positive(u[4])]
+    largest = [Choice(5, (u[0], u[1])), Choice(6, (u[0], u[2])), Choice(7, (u[0], u[1]))]
+    kept = solve._relevant(case(u[0] - u[1] - u[6], conditions, largest, made_of))
+    assert kept.conditions == (conditions[0], conditions[2])
+    assert kept.choices == (Choice(6, (u[0],), whole=False), Choice(5, (u[0], u[1])))
+    nested = [Choice(5, (u[0], u[1])), Choice(7, (u[0], u[5]))]
+    assert len(solve._relevant(case(u[0] + u[1] - u[7], (), nested, made_of)).choices) == 2
+    assert solve._relevant(case(u[0] + u[1] - u[5], (), nested, made_of)).choices == (nested[0],)
+    elsewhere = [Choice(6, (u[2], u[4]))]
+    assert solve._relevant(case(u[0] - u[6], (), elsewhere, made_of)).choices == ()
+    partial = [Choice(5, (u[0], u[1]), whole=False)]
+    assert solve._relevant(case(u[0] + u[1] - u[5], (), partial, made_of)).choices == tuple(partial)
+    derived = case(u[3] - u[5], conditions, largest, made_of)  # speaks of no fresh unknown: all may matter
+    assert solve._relevant(derived) is derived
+
+
+def test_a_maximum_on_the_left_is_each_of_its_alternatives():
+    u = [variable(k) for k in range(5)]
+    left = solve._is_on_the_left
+    assert left(3, u[3].times(fmpq(2)) - u[0])
+    assert not left(3, u[0] - u[3])
+    assert not left(3, u[3] * u[0])
+    assert not left(3, u[3] + u[3] * u[0])
+    assert not left(3, u[0])
+    made = formula(maxima=[(x, y), (z, u[3])], conditions=[(u[3] - z, ">=")])
+    cases = list(solve._cases(made, [Condition(u[3] - z, ">"), Condition(x - u[4], ">")]))
+    assert [one.violation.polynomial for one in cases] == [x - z, y - z, x - u[4]]
+    first = cases[0]
+    assert first.conditions == (positive(x - z), positive(x - y))
+    assert first.choices == (Choice(4, (z, x)),)
+    assert first.below() == [positive(u[4] - z), positive(u[4] - x)]
+    assert cases[2].conditions == tuple(made.conditions)
+    part = case(u[3] - x, (), [Choice(3, (x, y), whole=False)]).substitute(Choice(3, (x, y)), x)
+    assert part.choices == (Choice(3, (x, y), whole=False),)  # another than the one that is replaced
+    assert (part.violation, part.conditions) == (Condition(x - x, ">"), (positive(x - y),))
+
+
+def test_only_a_whole_maximum_of_the_violation_is_split():
+    u = [variable(k) for k in range(6)]
+    whole, part, other = Choice(3, (x, y)), Choice(4, (x, y), whole=False), Choice(5, (x, y))
+    assert solve._to_split(case(x - u[3] - u[4], (), [whole, part, other])) == [whole]
+
+
+def test_a_case_like_one_that_was_proved_is_proved():
+    end, settled = soon(), set()
+    assert solve._has_no_model(case(-x * x - y * y), settled, end)
+    assert solve._has_no_model(case(-y * y - z * z), settled, soon(-1))  # as it was, in other names
+    assert not solve._has_no_model(case(-x * x - number(1)), settled, soon(-1))
+    assert not solve._has_no_model(case(x), settled, end)
+    assert len(settled) == 1
+    split = case(x + y - variable(3).times(fmpq(2)), (), [Choice(3, (x, y))])
+    assert solve._has_no_model(split, settled, end)
+
+
+def test_a_case_is_seen_to_have_a_model():
+    end = soon()
+    assert solve._has_a_model(case(x), end)
+    assert not solve._has_a_model(case(x, [positive(-x)]), end)
+    assert not solve._has_a_model(case(x - variable(3), (), [Choice(3, (x, y))]), end)
+    assert solve._has_a_model(case(variable(3) - x - y - number(1), (), [Choice(3, (x, y), whole=False)]), end)
+    assert not solve._has_a_model(case(x), soon(-1))
