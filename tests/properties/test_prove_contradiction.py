@@ -7,12 +7,11 @@ from resstream.audit import audit
 from resstream.audit import run as auditing
 from resstream.audit.report.words import headline
 from resstream.claim import Instance, at_least, at_most, claim, equal, less_than, more_than
-from resstream.domains import Matrix, Norm, RowStochastic, Scalar, Vector, Whole
+from resstream.domains import Matrix, RowStochastic, Scalar, Vector, Whole
 from resstream.errors import Contradiction
 from resstream.falsify import falsify
-from resstream.prove.answer import PROVED, UNDECIDED, Answer, agree
+from resstream.prove.answer import PROVED, Answer
 from resstream.prove.vacuous import no_instance
-from resstream.reference import diameter
 
 N = {"n": range(2, 4)}
 
@@ -41,33 +40,6 @@ def test_a_proof_of_other_sizes_or_options_is_no_contradiction(monkeypatch):
 
     monkeypatch.setattr(auditing.proofs.goals, "prove", prove)
     assert audit(false_at_every_size(), budget=4000, seconds=30).status == "refuted"
-
-
-def instance(kind="l1", **sizes):
-    return Instance(sizes, {"norm.kind": kind, "norm.basis": "standard"}, {})
-
-
-def test_what_an_answer_covers():
-    every_norm = Answer({"n": 2}, PROVED)
-    one_norm = Answer({"n": 2}, PROVED, covered={"norm.kind": ("l1", "l2"), "norm.basis": ("standard",)})
-    assert every_norm.covers(instance(n=2))
-    assert not every_norm.covers(instance(n=3))
-    assert one_norm.covers(instance("l2", n=2))
-    assert not one_norm.covers(instance("linf", n=2))
-    agree([every_norm, one_norm], [instance("l1", n=3)], "trial")
-    agree([Answer({"n": 2}, UNDECIDED)], [instance(n=2)], "trial")
-    with pytest.raises(Contradiction):
-        agree([one_norm], [instance("linf", n=2), instance("l1", n=2)], "trial")
-
-
-def test_the_proofs_of_norms_say_what_they_cover():
-    @claim("trial", over={"X": Matrix("n", 1), "norm": Norm(1)}, sizes={"n": range(2, 3)})
-    def trial(X, norm):
-        return at_least(diameter(X, norm), 0)
-
-    (proof,) = auditing.proofs.goals.prove(trial, 30, 30)
-    assert proof.outcome == PROVED
-    assert all(proof.covers(instance(kind, n=2)) for kind in ("l1", "l2", "linf"))
 
 
 # ---- models ---------------------------------------------------------------------------------------------------------

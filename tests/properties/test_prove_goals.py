@@ -1,7 +1,5 @@
 """Which sizes and options a proof is tried at, in which order, and when no more are tried."""
 
-import dataclasses
-
 import pytest
 
 from resstream.arithmetic import exp, square
@@ -248,13 +246,3 @@ def test_a_claim_is_read_twelve_times_before_a_proof_of_it_is_believed():
         found = steady(answers)
         assert (found.outcome, found.detail) == (UNDECIDED, "the claim answers differently when it is asked again")
     assert steady([*[ValueError("a")] * 11, ValueError("b")]).outcome == UNDECIDED
-
-
-def test_an_answer_in_words():
-    assert str(Answer({"n": 2, "d": 1}, PROVED, options="any norm")) == "proved at n=2, d=1; any norm"
-    assert str(Answer({}, UNDECIDED, "in 2.0 s", options="norm l1")) == "not decided (in 2.0 s) at norm l1"
-    assert str(Answer({}, INEXPRESSIBLE, "exp")) == "not expressible (exp)"
-    assert str(Answer({"n": 3}, MODEL)) == "model at n=3"
-    plain = Answer({}, PROVED)
-    assert (plain.pieces, plain.obligations, plain.seconds, plain.kernel, plain.model) == (0, 0, 0.0, False, None)
-    assert dataclasses.replace(plain, outcome=MODEL).proved is False
