@@ -29,6 +29,7 @@ import importlib
 import importlib.abc
 import importlib.util
 import json
+import math
 import os
 import random
 import resource
@@ -329,7 +330,6 @@ def _run(file: str, arguments: Sequence[str], *plugins: object) -> int:
 def _in_child(file: str, mutant: Mutant | None, tests: Sequence[str]) -> int:
     """What a forked child does: plant the fault into the file, run the tests, answer with the status."""
     os.chdir(ROOT)
-    os.environ["HYPOTHESIS_STORAGE_DIRECTORY"] = tempfile.mkdtemp(prefix="mutants-")
     if mutant is not None:
         path = ROOT / file
         sys.meta_path.insert(0, _Planted(module_of(file), path, mutated(path.read_text(), mutant)))
@@ -396,6 +396,7 @@ def _ask_in_place(
     tests: dict[str, list[list[str]]],
     seconds: float,
     workers: int,
+    quick: float,
 ) -> None:
     """Ask every file's own tests about its mutants, several files at once where there are; `outcomes` is brought up."""
     left = [m for m in drawn if outcomes[m.key] in (SURVIVED, NOT_ASKED)]
@@ -407,7 +408,7 @@ def _ask_in_place(
         answers = {file: Path(directory, f"{number}.json") for number, file in enumerate(asked)}
 
         def task(file: str) -> int:
-            found = in_place(file, asked[file], tests[file][0], seconds, workers // at_once)
+            found = in_place(file, asked[file], tests[file][0], seconds, workers // at_once, quick)
             answers[file].write_text(json.dumps(found))
             return 0
 
@@ -422,18 +423,18 @@ def _ask_in_place(
                     outcomes[mutant.key] = _noticed(status, "own tests")
 
 
-def in_place(file: str, drawn: Sequence[Mutant], tests: Sequence[str], seconds: float, workers: int) -> list[int]:
+def in_place(
+    file: str, drawn: Sequence[Mutant], tests: Sequence[str], seconds: float, workers: int, quick: float
+) -> list[int]:
     """The status of every mutant of one file, planted into what is already there."""
     with tempfile.TemporaryDirectory(prefix="mutants-") as directory:
         answers, source = Path(directory, "answers"), (ROOT / file).read_text()
 
         def work() -> None:
-            os.environ["HYPOTHESIS_STORAGE_DIRECTORY"] = directory
             importlib.import_module(module_of(file))
             changes = [partial(mutated, source, mutant) for mutant in drawn]
-            _run(
-                file, tests, Planting(ROOT / file, changes, partial(run_all, seconds=seconds, workers=workers), answers)
-            )
+            every = partial(run_all, seconds=seconds, workers=workers)
+            _run(file, tests, Planting(ROOT / file, changes, every, answers, quick))
 
         if in_a_fork(work) != 0 or not answers.exists():
             raise SystemExit(f"the tests of {file} cannot be run in place: {' '.join(tests)}")
@@ -502,6 +503,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=40.0, help="limit in processor time for each mutant and ring")
     parser.add_argument("--at-least", type=float, default=0.0, help="exit with 1 where the score in per cent is lower")
     parser.add_argument("--rings", type=int, default=3, choices=(1, 2, 3), help="how many to ask: fewer are quicker")
+    parser.add_argument("--quick", type=float, default=math.inf, help="tests that take longer are left to later rings")
     parser.add_argument("--output", type=Path, help="every mutant with its outcome, as JSON")
     parser.add_argument("--after", type=Path, help="an earlier output: what was noticed then is not asked again")
     parser.add_argument("--record", action="store_true", help="keep the counts, and show them in docs/trust.md")
@@ -511,6 +513,8 @@ def main() -> None:
     for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ[name] = "1"
     os.environ["RESSTREAM_PROFILE"] = "quick"
+    storage = tempfile.TemporaryDirectory(prefix="mutants-")  # of what Hypothesis reads of the code: once for all
+    os.environ["HYPOTHESIS_STORAGE_DIRECTORY"] = storage.name
     os.chdir(ROOT)
     sys.path.insert(0, str(ROOT))
     tests = modules(options.modules)
@@ -530,7 +534,7 @@ def main() -> None:
     if options.after:
         earlier = {entry["key"]: entry["outcome"] for entry in json.loads(options.after.read_text())}
         outcomes = {key: earlier.get(key, SURVIVED) for key in outcomes}
-    _ask_in_place(drawn, outcomes, tests, options.seconds, options.workers)
+    _ask_in_place(drawn, outcomes, tests, options.seconds, options.workers, options.quick)
     _write(options.output, drawn, outcomes)  # what follows takes long
     if options.rings > 1:
         _ask_afresh(drawn, outcomes, tests, options.rings, options.seconds, options.workers)

@@ -88,8 +88,9 @@ class Planting:
         changes: Sequence[Callable[[], CodeType]],
         run_all: Callable[[Sequence[Callable[[], int]]], list[tuple[int, float]]],
         answers: Path,
+        quick: float,
     ) -> None:
-        self.file, self.changes, self.run_all, self.answers = file, changes, run_all, answers
+        self.file, self.changes, self.run_all, self.answers, self.quick = file, changes, run_all, answers, quick
 
     def pytest_runtestloop(self, session: Any) -> bool:
         """In place of pytest's own loop: first without a mutant, for which tests are quick, then with each."""
@@ -107,7 +108,8 @@ class Planting:
                 changed = changed_code(original, change())
                 if not changed or not plant(functions, changed):
                     return UNPLANTED
-                return _run([item for (_, reached), item in known if reached & changed.keys()], self.file)
+                asked = [item for (took, reached), item in known if took <= self.quick and reached & changed.keys()]
+                return _run(asked, self.file)
 
             return work
 

@@ -26,6 +26,7 @@ from resstream.arithmetic import (
 )
 from resstream.claim import at_least, at_most, claim, equal, exists, for_all, negation
 from resstream.domains import (
+    Domain,
     Given,
     Matrix,
     NonNegative,
@@ -225,6 +226,13 @@ def test_a_witness_that_is_no_member_is_none():
     assert "a witness is not certain to be a member" in str(said)
 
 
+class Silent(Matrix):
+    """Matrices that do not say what is one of them."""
+
+    def contains(self, value, sizes):
+        return Domain.contains(self, value, sizes)
+
+
 def test_quantifiers_that_are_none():
     def at(relation):
         return claim("quantified.bad", over={"x": Vector("n")}, sizes=N)(relation).at(x=[1])
@@ -237,6 +245,10 @@ def test_quantifiers_that_are_none():
         at(lambda x: for_all(Permutation("n"), lambda P: x @ P))
     with pytest.raises(ClaimError, match="exists: domain: expected a domain such as"):
         at(lambda x: exists(Permutation, lambda P: equal(x @ P, x)))
+    with pytest.raises(ClaimError, match="exists: domain: expected a domain such as"):
+        at(lambda x: exists(Permutation, lambda P: equal(x @ P, x), witnesses=[x]))
+    with pytest.raises(ClaimError, match=r"exists: .*, so that no witness can be one of its members"):
+        at(lambda x: exists(Silent(1, "n"), lambda c: equal(x, c), witnesses=[x]))
     with pytest.raises(ClaimError, match="no instance is being evaluated"):
         for_all(Permutation("n"), lambda P: at_least(P, 0))
 

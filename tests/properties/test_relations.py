@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from flint import arb, fmpq
 
-from resstream.arithmetic import RATIONAL, Ball, BallEntry, exact, sqrt
+from resstream.arithmetic import EXPONENTIAL, RATIONAL, Ball, BallEntry, exact, exp, sqrt
 from resstream.arithmetic.entries import NoValue
 from resstream.arithmetic.rationals import RationalEntry
 from resstream.errors import ClaimError, ClaimFault, Unbounded
@@ -76,6 +76,7 @@ def test_each_comparison_and_its_negation(make, symbol, less, same, more):
 def test_what_is_strict_and_what_an_equality():
     made = [f(ONE, ONE) for f in (at_most, at_least, less_than, more_than, equal)] + [Differ(ONE, ONE)]
     assert [relation.is_strict for relation in made] == [False, False, True, True, False, True]
+    assert [AnyOf((one,)).is_strict for one in made] == [False] * 6
     assert [relation.is_equality for relation in made] == [False, False, False, False, True, False]
 
 
@@ -143,6 +144,21 @@ def test_margins_of_batches():
     assert np.isnan(found.slack[1])
     assert np.isnan(every(at_most(wide, 2), at_most(wide * 0 + 9, 0)).margin(2).relative[1])
     assert at_most(np.zeros((2, 1, 1)), 0).margin(2).relative.tolist() == [0, 0]
+
+
+def test_what_is_met_in_floats_and_by_how_much_it_is_missed():
+    x = np.array([1, 1 + 1e-10, 1 + 1e-8, 2]).reshape(4, 1, 1)
+    met, missing = at_most(x, 1).met(4)
+    assert met.tolist() == [True, True, False, False]
+    assert missing.tolist() == pytest.approx([0, 5e-11, 5e-9, 1 / 3], rel=1e-6)
+    assert at_most(np.array([1e-13, 1e-11]).reshape(2, 1, 1), 0).met(2)[0].tolist() == [True, False]
+    edge = 1.000000001e-12  # as far off as what is let in may be: 1e-12 + 1e-9 of itself
+    assert at_most(np.array([edge, np.nextafter(edge, 1)]).reshape(2, 1, 1), 0).met(2)[0].tolist() == [True, False]
+    assert more_than(np.array([0, 1e-300]).reshape(2, 1, 1), 0).met(2)[0].tolist() == [False, True]  # without slack
+    met, missing = every(at_most(x, 1), at_least(x, 2), more_than(x, 1)).met(4)
+    assert met.tolist() == [False] * 4
+    assert missing.tolist() == pytest.approx([1 / 3, 1 / 3, 1 / 3, 1 / 3], rel=1e-6)
+    assert every(at_most(x, 0), at_most(x, 1)).met(4)[1].tolist() == pytest.approx([1, 1, 1, 1 + 1 / 3], rel=1e-6)
 
 
 def test_sides_that_are_none():
@@ -280,8 +296,23 @@ def test_sides_of_every_kind_in_exact_numbers():
         at_most([1, 2], 1).decide(RATIONAL)
 
 
+def test_sides_are_kept_in_the_order_in_which_they_are_stated_and_evaluated():
+    nothing = np.array([[NoValue("none", True)]])
+    for made, symbol in ((at_most(nothing, 1), "<="), (at_least(nothing, 1), ">=")):
+        found = made.decide(RATIONAL)
+        assert (found.lhs.reason[:4], found.symbol, found.rhs) == ("none", symbol, 1)
+    with EXPONENTIAL.working():
+        e = exp(numbers(1, system=EXPONENTIAL))
+        for made in (at_most(e, 3), at_most(e, 2), less_than(e / e, 2)):
+            found = made.decide(EXPONENTIAL)
+            assert isinstance(found.lhs, RationalEntry if made.rhs == 2 and found.status == HOLDS else BallEntry)
+            assert {type(side) for pair in found.sides for side in pair} <= {RationalEntry, BallEntry}
+
+
 def test_a_decision_is_shown_without_every_entry():
-    assert "sides" not in repr(at_most(numbers(1), 2).decide(RATIONAL))
+    shown = repr(at_most(numbers(1), 2).decide(RATIONAL))
+    assert "sides" not in shown
+    assert "beside" not in shown
     assert (Decision(HOLDS).unsure, Decision(HOLDS).sides, Equal(1, 1).turned) == (False, (), False)
     perhaps = np.array([[NoValue("perhaps", False)]])
     assert at_most(perhaps, 1).decide(RATIONAL).unsure

@@ -269,6 +269,18 @@ def test_some_entry_where_something_is_open():
         assert negated != HOLDS or high in entries
 
 
+def test_that_no_entry_does_is_said_with_the_nearest():
+    three = RATIONAL.array([[5, 3, 4]])
+    found = in_some_entry(at_most(three, 2)).decide(RATIONAL)
+    assert (found.status, found.lhs, len(found.sides)) == (VIOLATED, 3, 3)
+    assert found.beside == (("so in each of 3 entries: the nearest is shown", None, "", None),)
+    assert in_some_entry(at_most(three[:, :2], 2)).decide(RATIONAL).beside[0][0].startswith("so in each of 2 entries")
+    assert in_some_entry(at_most(three[:, :1], 2)).decide(RATIONAL).beside == ()
+    assert in_some_entry(at_most(three, 3)).decide(RATIONAL).beside == ()
+    strict = [in_some_entry(make(three, 2)).is_strict for make in (at_most, less_than, equal, Differ)]
+    assert strict == [False, True, False, True]
+
+
 # ---- how they are made and shown --------------------------------------------
 
 
@@ -280,6 +292,8 @@ def test_negations_of_arrays_are_of_some_entry():
     assert isinstance(negation(in_some_entry(at_most(three, 2))), Comparison)
     assert isinstance(differ(np.zeros((5, 1, 1)), 0), Differ)
     assert isinstance(differ(np.zeros((5, 1, 2)), 0), SomeEntry)
+    assert isinstance(differ(np.zeros((5, 2, 1)), 0), SomeEntry)
+    assert isinstance(differ(np.zeros((2, 1)), 0), SomeEntry)  # without a batch
     assert isinstance(negation(implies(YES, NO)), Guarded)
     assert status(differ(three, RATIONAL.array([[1, 2, 4]])), RATIONAL) == HOLDS
     assert status(differ(three, three), RATIONAL) == VIOLATED
