@@ -281,6 +281,52 @@ def test_that_no_entry_does_is_said_with_the_nearest():
     assert strict == [False, True, False, True]
 
 
+def test_alternatives_that_fail_are_shown_beside_the_nearest():
+    x = RATIONAL.array([[3]])
+    for count, more in ((1, ()), (2, ()), (5, ()), (6, ("and 1 more fail",)), (8, ("and 3 more fail",))):
+        found = either(*(at_most(x, 2 - k) for k in range(count))).decide(RATIONAL)  # the first fails least
+        assert (found.status, found.lhs, found.rhs) == (VIOLATED, 3, 2)
+        shown = [("another alternative fails", 3, "<=", 2 - k) for k in range(1, min(count, 5))]
+        assert found.beside == (*shown, *((text, None, "", None) for text in more))
+    found = either(at_most(x, 1), at_most(x, 2)).decide(RATIONAL)  # of one left side
+    assert (found.rhs, found.beside) == (2, (("another alternative fails", 3, "<=", 1),))
+    assert either(at_most(x, 1), at_most(x, 4)).decide(RATIONAL).beside == ()
+
+
+def test_an_implication_is_made_of_its_premise_and_its_conclusion():
+    assert list(implies(YES, NO)) == [YES, NO]
+    for premise in (YES, NO):
+        assert len(implies(premise, NO).decide(BALL).sides) == 2
+
+
+def test_a_premise_and_then_a_conclusion_where_something_is_open():
+    for premise, conclusion, wanted in (
+        (YES, YES, HOLDS),
+        (NO, YES, VIOLATED),
+        (OPEN, YES, UNDECIDED),
+        (OPEN, NO, VIOLATED),
+        (OPEN, LEVEL, UNDECIDED),
+        (LEVEL, YES, TIED),
+        (LEVEL, LEVEL, TIED),
+        (LEVEL, NO, VIOLATED),
+        (LEVEL, OPEN, UNDECIDED),
+        (LEVEL, MAYBE, UNDECIDED),
+    ):
+        assert status(Guarded(premise, conclusion, otherwise=False)) == wanted, (status(premise), status(conclusion))
+
+
+def test_the_margin_of_an_implication():
+    """Of x <= 0 implies y <= 0: where x is above, the better of how far it is and of the conclusion's."""
+    x, y = (np.array(values).reshape(-1, 1, 1) for values in ([0.0, 0.5, 0.5, 0.5, np.nan], [1.0, 1.0, -1.0, 3.0, 1.0]))
+    margin = implies(at_most(x, 0), at_most(y, 0)).margin(5)
+    assert np.array_equal(margin.slack, [-1, 0.5, 0.5, 0.5, np.nan], equal_nan=True)
+    better = implies(at_most(x, 0.4), at_most(y, 0)).margin(5)
+    assert np.array_equal(better.slack, [-1, 0.5 - 0.4, 1, 0.5 - 0.4, np.nan], equal_nan=True)
+    nearly, one = np.full((1, 1, 1), 1e-13), np.ones((1, 1, 1))  # the inner premise is met but for rounding
+    nested = implies(implies(at_most(nearly, 0), at_most(one, 0)), at_most(one, 0))
+    assert nested.margin(1).slack == [0]  # never below zero where the premise is not met
+
+
 # ---- how they are made and shown --------------------------------------------
 
 
