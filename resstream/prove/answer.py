@@ -46,7 +46,7 @@ class Answer:
     def covers(self, raw: Instance) -> bool:
         """Whether it speaks of an instance of these sizes and options."""
         return dict(raw.sizes) == dict(self.sizes) and all(
-            raw.options.get(name, values[0]) in values for name, values in self.covered.items()
+            name not in raw.options or raw.options[name] in values for name, values in self.covered.items()
         )
 
     def __str__(self) -> str:

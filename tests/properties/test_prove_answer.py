@@ -27,7 +27,7 @@ def test_what_an_answer_covers():
         agree([one_norm], [instance("linf", n=2), instance("l1", n=2)], "trial")
     with pytest.raises(Contradiction):  # after an answer that is no proof, and one of elsewhere
         agree([Answer({"n": 2}, UNDECIDED), Answer({"n": 3}, PROVED), every_norm], iter([instance(n=2)]), "trial")
-    assert one_norm.covers(Instance({"n": 2}, {}, {}))  # an option that is not named has its first value
+    assert one_norm.covers(Instance({"n": 2}, {}, {}))  # an option that is not named may have any value
     assert not Answer({}, PROVED).covers(instance(n=2))
 
 
