@@ -117,16 +117,16 @@ def test_budgets_are_whole_numbers_of_at_least_one():
 
 def test_an_instance_has_a_largest_size():
     def wide(rows, columns):
-        return about(lambda X: at_most(X, 1), over={"X": Matrix("n", columns)}, sizes={"n": range(1, rows + 1)})
+        return about(lambda X: at_most(X, 1), over={"X": Matrix("n", columns)}, sizes={"n": range(rows - 1, rows + 1)})
 
-    assert wide(2000, 2000).size_ranges() == {"n": range(1, 2001)}
+    assert wide(2000, 2000).size_ranges() == {"n": range(1999, 2001)}
     with pytest.raises(
         ClaimError, match=r"take 4,002,000 raw numbers at the largest sizes, expected at most 4,000,000"
     ):
         wide(2000, 2001)
     both = {"X": Matrix("n", 1), "Y": Matrix("n", 2)}
     with pytest.raises(ClaimError, match="take 4,500,000 raw numbers"):
-        about(lambda X, Y: at_most(X, Y), over=both, sizes={"n": range(1, 1_500_001)})
+        about(lambda X, Y: at_most(X, Y), over=both, sizes={"n": range(1_500_000, 1_500_001)})
     norms = {"norm": Norm("d", bases=True)}  # in the last basis: two matrices
     with pytest.raises(ClaimError, match="take 4,500,000 raw numbers"):
         about(lambda norm: at_most(0, 1), over=norms, sizes={"d": range(1500, 1501)})  # noqa: ARG005
@@ -337,6 +337,24 @@ def test_one_at_a_time_a_value_that_does_not_exist_is_none():
     assert found.missing.tolist() == [0, 0, 1, 0]
     assert np.array_equal(found.conclusion.slack, [2, np.nan, -1], equal_nan=True)
     assert np.array_equal(found.conclusion.scale, [4, np.nan, 7], equal_nan=True)
+
+
+def test_one_at_a_time_objects_may_have_any_axes():
+    def below(bound):
+        return lambda W: at_most(np.array(W), bound)
+
+    over = {"W": Stack(3, Matrix(1, 1))}
+    stated = about(below(2), below(9), over=over, batched=False)
+    arrays = {"W": np.array([[1.0, 4.0, 3.0], [1.0, 2.0, 1.5], [1.0, 10.0, 1.0]]).reshape(3, 3, 1, 1)}
+    found = stated.assess(Batch({}, {}, arrays, 3))
+    assert found.met.tolist() == [True, True, False]
+    assert found.missing.tolist() == pytest.approx([0, 0, 1 / 19])
+    assert (found.conclusion.slack.tolist(), found.conclusion.scale.tolist()) == ([-2, 0], [6, 4])
+
+
+def test_it_is_judged_at_given_objects():
+    found = about(small).at(x=3)
+    assert (found.outcome, found.lhs, found.rhs) == ("violated", 3, 2)
 
 
 def test_objects_are_made_anew_and_read_only_for_hypotheses_and_conclusion():
