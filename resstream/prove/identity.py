@@ -31,8 +31,8 @@ def small_sizes(claim: Claim) -> list[dict[str, int]]:
     """The sizes at which an identity is tried: all 2, or as near to 2 as the claim has them; then the smallest."""
     ranges = claim.size_ranges().items()
     twos = {name: min(values, key=lambda size: abs(size - 2)) for name, values in ranges}
-    ones = {name: min(values, key=lambda size: abs(size - 1)) for name, values in ranges}
-    twos, ones = claim.nearest_fit(twos), claim.nearest_fit(ones)
+    least = {name: min(values) for name, values in ranges}
+    twos, ones = claim.nearest_fit(twos), claim.nearest_fit(least)
     return [twos] if twos == ones else [twos, ones]
 
 

@@ -60,6 +60,17 @@ def test_sizes_of_which_the_claim_does_not_speak_need_no_proof():
     assert no_instance(about(negative, over=over, sizes=more, where="n == 1 and d <= 2")) == ()
 
 
+def test_sizes_times_options_are_counted():
+    over = {"x": Vector("d"), "norm": Norm("d", bases=False)}
+    for sizes, proofs in ((range(1, 22), 1), (range(1, 23), 0)):  # three times 21, and 22
+        assert len(no_instance(about(negative, over=over, sizes={"d": sizes}, where="d == 1"))) == proofs
+
+
+def test_the_conclusion_need_not_be_expressible():
+    made = claim("trial", over={"x": Scalar()}, assuming=[negative])(lambda x: at_most(exp(x), 1))
+    assert len(no_instance(made)) == 1
+
+
 @pytest.mark.parametrize(
     "assuming",
     [[], [lambda x: at_least(total(x), 0)], [negative, lambda x: at_most(exp(x), 1)]],
