@@ -65,7 +65,7 @@ def _is_named(label: str, section: dict[str, Any], numbered: bool) -> bool:
 def table() -> list[Source]:
     """Every source with its sections. Entries that name nothing raise KeyError."""
     entries = tomllib.loads((ROOT / "docs" / "sources.toml").read_text())["source"]
-    library = claims.library()
+    library = _stated()
     tests = _tests()
     figures = [f["id"] for f in json.loads((ROOT / "resstream/induction/data/figures.json").read_text())]
     result = []
@@ -90,6 +90,11 @@ def table() -> list[Source]:
     return result
 
 
+def _stated() -> dict[str, Any]:
+    """The claims of the library by id, with the statistical ones."""
+    return {**claims.library(), **claims.statistical()}
+
+
 def _tests() -> set[str]:
     """Every test function as file::name."""
     files = [*(ROOT / "tests" / "symbolic").glob("test_*.py"), *(ROOT / "tests" / "regressions").glob("test_*.py")]
@@ -104,9 +109,9 @@ def as_markdown() -> str:
         "# The sources, section by section",
         "",
         "What of each section is stated as a claim, what is derived by SymPy, which printed numbers are pinned,",
-        f"and what cannot be checked here, with the reason. Of {len(claims.library())} claims in all {len(used)}",
+        f"and what cannot be checked here, with the reason. Of {len(_stated())} claims in all {len(used)}",
         "are named; the others are of the literature, or beyond. *F* marks claims that are expected to be refuted:",
-        "false as printed ([errata](errata.md)) or a tempting misreading.",
+        "false as printed ([errata](errata.md)) or a tempting misreading; *S* statistical claims, which draws test.",
         "",
         "Written by `python benchmarks/sources.py > docs/sources.md` from `docs/sources.toml`; a test holds both.",
     ]
@@ -123,8 +128,9 @@ def as_markdown() -> str:
 
 
 def _row(section: Section) -> str:
-    library = claims.library()
-    stated = ", ".join(f"`{i}`" + (" *F*" if library[i].expect == "fails" else "") for i in section.claims)
+    library, tested = _stated(), claims.statistical()
+    marks = {i: " *F*" * (library[i].expect == "fails") + " *S*" * (i in tested) for i in section.claims}
+    stated = ", ".join(f"`{i}`{mark}" for i, mark in marks.items())
     evidence = ", ".join(f"`{name.replace('::test_', ': ')}`" for name in (*section.derived, *section.pinned))
     unchecked = " ".join(f"*{statement}* {reason}" for statement, reason in section.open)
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in (section.title, stated, evidence, unchecked)) + " |"

@@ -40,6 +40,7 @@ ROOMS = {
     "claim": "State a claim",
     "relations": "Relations",
     "domains": "Domains",
+    "statistical": "Statistical claims",
     "strategies": "Domains as Hypothesis strategies",
     "reference": "The mathematics",
     "arithmetic": "Number systems",

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
         rate,
         within,
     )
+    from resstream.statistical import average, probability, statistical
 
 _HOME = {
     "Array": "arithmetic",
@@ -58,6 +59,7 @@ _HOME = {
     "ResstreamError": "errors",
     "Verdict": "falsify",
     "arithmetic": "",
+    "average": "statistical",
     "assert_encloses": "enclosures",
     "at_least": "relations",
     "at_most": "relations",
@@ -85,15 +87,17 @@ _HOME = {
     "lookup": "claims",
     "more_than": "relations",
     "negation": "relations",
+    "probability": "statistical",
     "rate": "relations",
     "reference": "",
     "size": "claim",
+    "statistical": "",
     "strategies": "",
     "within": "relations",
 }
 """The module that each public name is had from when it is first asked for; "" for what is a module itself.
 
-`claim`, `falsify` and `audit` are modules that are called as the function of the same name in them.
+`claim`, `falsify`, `audit` and `statistical` are modules that are called as the function of the same name in them.
 """
 
 
@@ -124,6 +128,7 @@ __all__ = [
     "at_least",
     "at_most",
     "audit",
+    "average",
     "certified",
     "check",
     "claim",
@@ -147,9 +152,11 @@ __all__ = [
     "lookup",
     "more_than",
     "negation",
+    "probability",
     "rate",
     "reference",
     "size",
+    "statistical",
     "strategies",
     "within",
 ]

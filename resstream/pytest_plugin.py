@@ -6,6 +6,7 @@ left out.
 
 A claim expected to hold passes when a search with a budget of evaluations finds no counterexample; one expected to fail
 passes when it is refuted. The report of a failure is the counterexample; that of an error is the line of the claim.
+A statistical claim is tested by its draws, and its verdict says the level.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ import pytest
 if TYPE_CHECKING:
     from resstream.claim import Claim
     from resstream.falsify.verdict import Verdict
+    from resstream.statistical import StatisticalClaim
 
 BUDGET = 20_000
 
@@ -35,6 +37,9 @@ SHOWN = 30
 _HERE = Path(__file__).parent
 _PARAMETERS = ("lhs", "rhs", "conclusion", "where", "without", "expect", "budget", "seed")
 """What `parametrize` may vary of a claim, beside its sizes and the domains of its variables."""
+
+_OF_DRAWS = ("expect", "budget", "seed")
+"""What it may vary of a statistical claim, whose budget is its draws."""
 
 _CONSTRUCTORS = ("__init__", "__new__")
 _MET = pytest.StashKey[dict[str, tuple[str, str]]]()  # of a session: statement and place, by the id of a claim
@@ -87,8 +92,8 @@ def _number(config: pytest.Config, name: str) -> float | None:
 
 def _require_collected(config: pytest.Config, plugin: object) -> None:
     """Refuse a module of fixtures (`pytest_plugins`, -p) with claims in it that nothing collects."""
-    kind, file = _claim_type(), getattr(plugin, "__file__", None)
-    if kind is None or not isinstance(plugin, ModuleType) or file is None:
+    kinds, file = _claim_types(), getattr(plugin, "__file__", None)
+    if not kinds or not isinstance(plugin, ModuleType) or file is None:
         return
     path = Path(file)
     inside = path.is_relative_to(config.rootpath) and "site-packages" not in path.parts
@@ -120,12 +125,12 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Mod
     if file_path.suffix == ".py" and file_path.name.startswith("claims_"):
         module = pytest.Module.from_parent(parent, path=file_path)
         return module
-    if file_path.name == "conftest.py" and _claim_type() is not None:
-        from resstream.claims import claims_of
+    if file_path.name == "conftest.py" and _claim_types():
+        from resstream.claims import stated_by
 
         plugins = parent.config.pluginmanager.get_plugins()
         loaded = [one for one in plugins if isinstance(one, ModuleType) and one.__file__ == str(file_path)]
-        if any(claims_of(one) for one in loaded):
+        if any(stated_by(one, kind) for one in loaded for kind in _claim_types()):
             module = ClaimsModule.from_parent(parent, path=file_path)
             return module
     return None
@@ -149,40 +154,46 @@ class ClaimsClass(pytest.Class):
         return _claims_only(super().collect())
 
 
-def _claim_type() -> type[Claim] | None:
-    """The class of claims, where anybody has imported it; no claim exists where nobody has."""
-    module = sys.modules.get("resstream.claim")
-    return getattr(module, "Claim", None)
+def _claim_types() -> tuple[type[Any], ...]:
+    """The classes of claims that anybody has imported; no claim exists where nobody has."""
+    homes = (("resstream.claim", "Claim"), ("resstream.statistical", "StatisticalClaim"))
+    return tuple(getattr(sys.modules[module], name) for module, name in homes if hasattr(sys.modules.get(module), name))
+
+
+def _is_searched(claim: object) -> bool:
+    """Whether a claim is searched for counterexamples, and not tested by draws."""
+    return isinstance(claim, _claim_types()[:1])
 
 
 def pytest_pycollect_makeitem(collector: Any, name: str, obj: object) -> Any:
-    kind = _claim_type()
-    if kind is None:
+    kinds = _claim_types()
+    if not kinds:
         return None
     if isinstance(obj, type):
-        return _class(collector, name, obj, kind)
-    claims = _claims_in(collector, name, obj, kind)
+        return _class(collector, name, obj, kinds)
+    claims = [claim for kind in kinds for claim in _claims_in(collector, name, obj, kind)]
     if not claims:
         return None
     return [item for claim in claims for item in _items(collector, name, claim)]
 
 
-def _claims_in(collector: Any, name: str, obj: object, kind: type[Claim]) -> list[Claim]:
-    """The claims of one attribute of a module or a class, those included whose own name was given to another."""
+def _claims_in(collector: Any, name: str, obj: object, kind: type[Any]) -> list[Any]:
+    """The claims of a kind of one attribute of a module or a class, those included whose name was given to another."""
     from resstream import claims
     from resstream.claim import STATED
 
     if issubclass(type(obj), kind):
-        lost = claims.unnamed(collector.module) if isinstance(collector, pytest.Class) else []
-        return [obj, *(one for one in lost if _scope(one) == collector.obj.__qualname__)]  # type: ignore[list-item]
+        lost = claims.unnamed(collector.module, kind) if isinstance(collector, pytest.Class) else []
+        return [obj, *(one for one in lost if _scope(one) == collector.obj.__qualname__)]
     of_claims = collector.path.name.startswith("claims_")
     if name == STATED:
-        lost = [one for one in claims.unnamed(collector.module) if not _scope(one)]
+        lost = [one for one in claims.unnamed(collector.module, kind) if not _scope(one)]
         return lost if of_claims else [one for one in lost if one.__name__ != "<lambda>"]
     if not of_claims:  # what the lists of a test module hold is data of its tests
         return []
-    held = claims.held(obj, collector.module.__name__)
-    return [one for one in held if claims.library().get(one.id) is not one] if held else []
+    held = claims.held(obj, collector.module.__name__, kind)
+    own = {**claims.library(), **claims.statistical()} if held else {}
+    return [one for one in held if own.get(one.id) is not one]
 
 
 def _scope(claim: Claim) -> str:
@@ -190,13 +201,13 @@ def _scope(claim: Claim) -> str:
     return str(getattr(claim.conclusion, "__qualname__", "")).rpartition(".")[0]
 
 
-def _class(collector: Any, name: str, cls: type, kind: type[Claim]) -> ClaimsClass | None:
+def _class(collector: Any, name: str, cls: type, kinds: tuple[type[Any], ...]) -> ClaimsClass | None:
     """A collector of the claims that a class states, where pytest itself makes none."""
     stated = [
         claim.id
         for base in cls.__mro__
         for claim in vars(base).values()
-        if issubclass(type(claim), kind) and _scope(claim) == base.__qualname__
+        if issubclass(type(claim), kinds) and _scope(claim) == base.__qualname__
     ]
     if not stated or not getattr(cls, "__test__", True):
         return None
@@ -294,7 +305,7 @@ def _parametrized(collector: Any, claim: Claim, marks: Sequence[pytest.Mark]) ->
         if mark.name == "parametrize":
             given = mark.args[0] if mark.args else mark.kwargs.get("argnames", ())
             names += [one.strip() for one in (given.split(",") if isinstance(given, str) else given)]
-    known = (*claim.size_ranges(), *claim.over, *_PARAMETERS)
+    known = (*claim.size_ranges(), *claim.over, *_PARAMETERS) if _is_searched(claim) else _OF_DRAWS
     for one in names:
         if one not in known:
             raise collector.CollectError(
@@ -309,14 +320,42 @@ def _parametrized(collector: Any, claim: Claim, marks: Sequence[pytest.Mark]) ->
 def _test_of(claim: Claim, names: Sequence[str], path: str, line: int) -> FunctionType:
     """A test function of the parameters named, which pytest takes for one that stands where the claim does."""
 
+    run: Any = _search if _is_searched(claim) else _draw
+
     def test(request: pytest.FixtureRequest, **arguments: Any) -> None:
         __tracebackhide__ = _hidden
-        _search(request.node, claim, arguments)
+        run(request.node, claim, arguments)
 
     test.__code__ = test.__code__.replace(co_filename=path, co_firstlineno=line)
     wanted = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY) for name in ("request", *names)]
     test.__signature__ = inspect.Signature(wanted)  # type: ignore[attr-defined]
     return test  # type: ignore[return-value]
+
+
+def _draw(item: pytest.Item, claim: StatisticalClaim, arguments: dict[str, Any]) -> None:
+    """Test a statistical claim by draws, note the verdict with its level, and fail where it is not as expected."""
+    __tracebackhide__ = _hidden
+    from resstream.errors import ResstreamError
+    from resstream.falsify.statistical import by_draws
+
+    seed, refused = arguments.get("seed"), ""
+    try:
+        verdict = by_draws(
+            dataclasses.replace(claim, expect=arguments.get("expect") or claim.expect),
+            arguments.get("budget"),
+            int(_number(item.config, "seed") or 0) if seed is None else seed,
+            seconds=_number(item.config, "seconds"),
+        )
+    except ResstreamError as error:
+        refused = f"{item.name}: {error}"
+    if refused:
+        pytest.fail(refused, pytrace=False)
+    seen = {"claim": claim.id, "verdict": verdict.verdict, "expected": verdict.claim.expect, "met": verdict.draws}
+    seen |= {"undecided": verdict.undecided, "margin": None, "evaluations": verdict.draws, "seed": verdict.seed}
+    item.user_properties += seen.items()
+    if not verdict.as_expected:
+        said = f"{item.name}: {verdict.verdict}, expected it {verdict.claim.expect}"
+        pytest.fail(f"{said}\n{verdict}", pytrace=False)
 
 
 def _search(item: pytest.Item, claim: Claim, arguments: dict[str, Any]) -> None:

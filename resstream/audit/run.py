@@ -22,7 +22,7 @@ from resstream.audit.attack import Attack, certified, heeded
 from resstream.audit.result import LOOSE, NEEDED, REFUTED, UNSURE, Audit, Part, Threshold
 from resstream.audit.witnesses import Witnesses
 from resstream.claim import Claim, Instance
-from resstream.errors import ClaimFault, ResstreamError
+from resstream.errors import ClaimError, ClaimFault, ResstreamError
 from resstream.falsify import batches, engines, falsify
 from resstream.falsify.counterexample import Counterexample
 from resstream.falsify.memory import Memory
@@ -157,6 +157,11 @@ def audit(
     >>> found.verdict.status, found.verdict.counterexample.judgement.lhs
     ('refuted', 3)
     """
+    if not isinstance(claim, Claim):
+        raise ClaimError(
+            f"{claim!r:.80}: expected a claim; of a statistical one falsify(...) has the verdict, and "
+            "resstream.falsify.statistical.by_draws(..., limits=True) confidence limits"
+        )
     begun = time.monotonic()
     run = _Run(claim, seed, budget, begun, begun + seconds, quick, memory, progress, kept)
     try:

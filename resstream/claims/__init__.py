@@ -6,15 +6,19 @@ import difflib
 import fnmatch
 import importlib
 import pkgutil
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from types import ModuleType
+from typing import TypeVar
 
 from resstream import cards
 from resstream.claim import STATED, Claim
 from resstream.claims import packs
 from resstream.claims.kernel import KERNEL_CHECKED
 from resstream.errors import ClaimError
+from resstream.statistical import StatisticalClaim
+
+Kind = TypeVar("Kind", Claim, StatisticalClaim)
 
 
 def claims_of(module: ModuleType) -> list[Claim]:
@@ -26,25 +30,35 @@ def claims_of(module: ModuleType) -> list[Claim]:
     >>> claims_of(contraction)[0].id
     'contraction.diameter'
     """
-    return [*_named(module).values(), *unnamed(module)]
+    return stated_by(module, Claim)
 
 
-def _named(module: ModuleType) -> dict[int, Claim]:
-    found: dict[int, Claim] = {}
+def stated_by(module: ModuleType, kind: type[Kind]) -> list[Kind]:
+    """The same of one kind of claims: those of `Claim`, or the statistical ones.
+
+    >>> from resstream.claims import random_model
+    >>> stated_by(random_model, StatisticalClaim)[0].id
+    'shell.wide_stream'
+    """
+    return list(_named(module, kind).values()) + unnamed(module, kind)
+
+
+def _named(module: ModuleType, kind: type[Kind]) -> dict[int, Kind]:
+    found: dict[int, Kind] = {}
     for name, value in vars(module).items():
         if name != STATED:
-            found |= {id(claim): claim for claim in held(value, module.__name__)}
+            found |= {id(claim): claim for claim in held(value, module.__name__, kind)}
     return found
 
 
-def held(value: object, module: str) -> list[Claim]:
+def held(value: object, module: str, kind: type[Kind] = Claim) -> list[Kind]:  # type: ignore[assignment]
     """The claims that an attribute of a module is or holds: in a list, tuple, set, dictionary or class of its own.
 
     >>> from resstream.claims import contraction
     >>> [claim.id for claim in held([library()["contraction.diameter"]], contraction.__name__)]
     ['contraction.diameter']
     """
-    if isinstance(value, Claim):
+    if isinstance(value, kind):
         return [value]
     if isinstance(value, type):
         inside = vars(value).values() if value.__module__ == module else ()
@@ -52,21 +66,23 @@ def held(value: object, module: str) -> list[Claim]:
         inside = value  # type: ignore[assignment]
     else:
         inside = value.values() if type(value) is dict else ()
-    return [claim for claim in inside if isinstance(claim, Claim)]
+    return [claim for claim in inside if isinstance(claim, kind)]
 
 
-def unnamed(module: ModuleType) -> list[Claim]:
+def unnamed(module: ModuleType, kind: type[Kind] = Claim) -> list[Kind]:  # type: ignore[assignment]
     """The claims that a module states at its top or in its classes, and that no name leads to any more.
 
     >>> from resstream.claims import contraction
     >>> unnamed(contraction)
     []
     """
-    named = _named(module)
+    named = _named(module, kind)
     return [
         claim
         for claim in vars(module).get(STATED, ())
-        if id(claim) not in named and "<locals>" not in getattr(claim.conclusion, "__qualname__", "<locals>")
+        if isinstance(claim, kind)
+        and id(claim) not in named
+        and "<locals>" not in getattr(claim.conclusion, "__qualname__", "<locals>")
     ]
 
 
@@ -95,6 +111,22 @@ def own() -> Mapping[str, Claim]:
     for entry in sorted(pkgutil.iter_modules(__path__), key=lambda entry: entry.name):
         for claim in claims_of(importlib.import_module(f"{__name__}.{entry.name}")):
             if claim.id in found:
+                raise ClaimError(f"claim {claim.id}: stated twice, the second time in {entry.name}")
+            found[claim.id] = claim
+    return found
+
+
+@cache
+def statistical() -> Mapping[str, StatisticalClaim]:
+    """Every statistical claim that this package states, by id: a kind of its own, which no search goes through.
+
+    >>> statistical()["paths.short_paths"].draws
+    400
+    """
+    found: dict[str, StatisticalClaim] = {}
+    for entry in sorted(pkgutil.iter_modules(__path__), key=lambda entry: entry.name):
+        for claim in stated_by(importlib.import_module(f"{__name__}.{entry.name}"), StatisticalClaim):
+            if claim.id in found or claim.id in own():
                 raise ClaimError(f"claim {claim.id}: stated twice, the second time in {entry.name}")
             found[claim.id] = claim
     return found
@@ -145,7 +177,12 @@ def lookup(identifier: str) -> Claim:
     claims = library()
     if identifier in claims:
         return claims[identifier]
-    near = difflib.get_close_matches(identifier, claims, n=3, cutoff=0.4)
+    if identifier in statistical():
+        raise ClaimError(
+            f"{identifier} is a statistical claim, which is tested and not searched: resstream.claims.statistical() "
+            "has it, and check, falsify, audit, list and show take it"
+        )
+    near = difflib.get_close_matches(identifier, [*claims, *statistical()], n=3, cutoff=0.4)
     hint = f"did you mean {', '.join(near)}?" if near else "see `resstream list`"
     raise ClaimError(f"unknown claim {identifier!r}: {hint}")
 
@@ -161,11 +198,20 @@ def matching(patterns: list[str]) -> list[Claim]:
     claims = library()
     chosen: dict[str, Claim] = {} if patterns else dict(claims)
     for pattern in patterns:
-        hits = [name for name in claims if fnmatch.fnmatchcase(name, pattern) or name.startswith(pattern + ".")]
+        hits = hits_of(pattern, claims)
         if not hits:
             lookup(pattern)  # raises, with the nearest ids
         chosen |= {name: claims[name] for name in hits}
     return [claim for name, claim in claims.items() if name in chosen]
+
+
+def hits_of(pattern: str, names: Iterable[str]) -> list[str]:
+    """Those of some ids that equal or match a pattern, or are of the group that it names.
+
+    >>> hits_of("shell", ["shell.wide_stream", "paths.short_paths"])
+    ['shell.wide_stream']
+    """
+    return [name for name in names if fnmatch.fnmatchcase(name, pattern) or name.startswith(pattern + ".")]
 
 
 def theorem_of(claim: Claim) -> str:
@@ -236,6 +282,20 @@ def as_markdown() -> str:
             lines.append(
                 f"| `{claim.id}` | {_cell(level(claim))} | {_cell(claim.headline)}{mark} | {_cell(claim.source)} |"
             )
+    tested = statistical().values()
+    lines += [
+        "",
+        f"## Statistical claims ({len(tested)})",
+        "",
+        "Of random objects, and not counted above: bounds on probabilities and means. A test of draws refutes such a",
+        "claim at the level that is stated, or does not; nothing of it is certified. [docs/trust.md](docs/trust.md)",
+        "says what it rests on.",
+        "",
+        "| claim | level | statement | source |",
+        "|---|---|---|---|",
+    ]
+    for one in tested:
+        lines.append(f"| `{one.id}` | {level(one)} | {_cell(one.headline)} | {_cell(one.source)} |")
     lines += [
         "",
         f"## Kernel-checked for all sizes ({len(KERNEL_CHECKED)})",

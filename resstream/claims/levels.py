@@ -13,6 +13,7 @@ from pathlib import Path
 
 from resstream.claim import Claim
 from resstream.claims.kernel import KERNEL_CHECKED
+from resstream.statistical import StatisticalClaim, level_text
 
 RECORD = Path(__file__).with_name("levels.json")
 
@@ -80,8 +81,11 @@ def records() -> Mapping[str, Record]:
     }
 
 
-def level(claim: Claim) -> str:
+def level(claim: Claim | StatisticalClaim) -> str:
     """What is known of a claim of the library, in words: the most that it has, and what it survived."""
+    if isinstance(claim, StatisticalClaim):
+        refuted = "refuted" if claim.expect == "fails" else "not refuted"
+        return f"{refuted} at level {level_text(claim.level)}, {claim.draws:,} draws (statistical, not certified)"
     if claim.expect == "fails":
         return "refuted, certified"
     if claim.as_grows is not None:

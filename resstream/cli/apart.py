@@ -20,6 +20,9 @@ T = TypeVar("T")
 MEMORY = 4 << 30
 """Bytes of address space that such a process may have."""
 
+OVERTIME = 10.0
+"""Seconds beyond its limit after which work that looks at the clock is taken to hang."""
+
 GRACE = 5.0
 """Seconds that it has for an answer after Ctrl-C."""
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from resstream.cli.apart import Answer, apart
+from resstream.cli.apart import OVERTIME, Answer, apart
 from resstream.cli.output import (
     Budget,
     Json,
@@ -28,10 +28,10 @@ from resstream.cli.output import (
 from resstream.targets import require_file
 
 if TYPE_CHECKING:
-    from resstream.claim import Claim
+    from resstream.falsify.variants import Stated
+    from resstream.statistical import StatisticalClaim
 
-OVERTIME = 10.0
-"""Seconds beyond its limit after which an audit is taken to hang."""
+ENDS_HERE = "An audit ends here: what it asks else is asked of instances, and no instance refutes a statistical claim."
 
 
 def audit(
@@ -58,9 +58,9 @@ def audit(
 
     from resstream.audit import STAGES
     from resstream.audit.report import page
-    from resstream.falsify.variants import targets
+    from resstream.falsify.variants import stated_targets
 
-    chosen = targets(names)
+    chosen = stated_targets(names)
     if html is not None:
         require_file("--html", html)
     found: dict[str, Found] = {}
@@ -113,13 +113,13 @@ Asked = tuple[int, int, float, bool, bool]
 """Budget, seed, seconds, whether quick, whether with the memory of earlier runs."""
 
 
-def _audited(claim: Claim, asked: Asked, told: Callable[[Found], None]) -> Answer[Found]:
+def _audited(claim: Stated, asked: Asked, told: Callable[[Found], None]) -> Answer[Found]:
     """The audit of a claim in a process of its own, so that what the claim does to it is an error of that claim."""
     # An audit looks at the clock between its questions; what is far beyond hangs in the claim itself.
     return apart(lambda tell: _found(claim, asked, tell), 1.5 * asked[2] + OVERTIME, memory=None, told=told)
 
 
-def _audited_there(chosen: Sequence[Claim], asked: Asked, executor: Any) -> Iterator[tuple[Claim, Answer[Found]]]:
+def _audited_there(chosen: Sequence[Stated], asked: Asked, executor: Any) -> Iterator[tuple[Stated, Answer[Found]]]:
     """Audits by other workers, in the order in which they end; what was lost, or not begun, is a failure.
 
     A worker keeps no memory of earlier runs. Ctrl-C ends all, and what has ended is kept.
@@ -139,8 +139,12 @@ def _audited_there(chosen: Sequence[Claim], asked: Asked, executor: Any) -> Iter
         yield claim, Answer(None, "; ".join(run.notes))
 
 
-def _found(claim: Claim, asked: Asked, tell: Callable[[Found], None] = lambda _: None) -> Found:
+def _found(claim: Stated, asked: Asked, tell: Callable[[Found], None] = lambda _: None) -> Found:
     """The audit of a claim, as it is printed; `tell` has what is known after each question."""
+    from resstream.claim import Claim
+
+    if not isinstance(claim, Claim):
+        return _of_draws(claim, seed=asked[1], seconds=asked[2])
     from resstream.audit import Audit
     from resstream.audit import audit as audit_claim
     from resstream.audit.report import data, markdown, page, screen
@@ -173,7 +177,18 @@ def _found(claim: Claim, asked: Asked, tell: Callable[[Found], None] = lambda _:
     return shown(audited, len(stages))
 
 
-def _nothing(claim: Claim, failure: str) -> Found:
+def _of_draws(claim: StatisticalClaim, seed: int, seconds: float) -> Found:
+    """What there is to say of a statistical claim: the verdict of its test, and confidence limits at its level."""
+    from resstream.falsify.statistical import by_draws
+
+    verdict = by_draws(claim, seed=seed, seconds=seconds, limits=True)
+    text = f"{verdict}\n{ENDS_HERE}\n"
+    data = verdict.json() | {"statement": claim.statement, "expect": claim.expect}
+    section = f"<h2>{escape(claim.id)}</h2><pre>{escape(text)}</pre>"
+    return Found(0, text, f"## {claim.id}\n\n```text\n{text}```\n", data, section, verdict.as_expected)
+
+
+def _nothing(claim: Stated, failure: str) -> Found:
     """What is printed of a claim whose audit ended before it had found anything."""
     text = f"{claim.id}: error: {failure}\n"
     data = {"claim": claim.id, "status": "error", "error": failure}

@@ -24,16 +24,18 @@ def check(
 ) -> None:
     """Search for a counterexample to every claim, and judge what is found exactly; a file is executed.
 
+    Statistical claims are tested by draws, and have verdicts and a count of their own.
+
     Exit status: 0 when every claim does what it is expected to, 1 otherwise, 2 on bad usage.
     """
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     from resstream.falsify import check as checking
     from resstream.falsify.profiles import profile as profile_named
-    from resstream.falsify.variants import targets
+    from resstream.falsify.variants import stated_targets
 
     profile_named(profile)
-    chosen = targets(patterns or [])
+    chosen = stated_targets(patterns or [])
     rows: list[Row] = []
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     interrupted = False
@@ -77,10 +79,11 @@ def _print_rows(rows: Sequence[Row], profile: str, seed: int) -> None:
     for row in rows:
         if row.message:
             console.print(f"{row.id}: {row.message}", style="red", markup=False)
+    tested = [row for row in rows if row.level is not None]
+    rows = [row for row in rows if row.level is None]
+    held, refuted, wrong = _counted(rows)
     evident = sum(row.as_expected and row.verdict == "evidence" for row in rows)
-    held = sum(row.as_expected and row.expect == "holds" for row in rows) - evident
-    refuted = sum(row.as_expected and row.expect == "fails" for row in rows)
-    wrong = len(rows) - held - evident - refuted
+    held -= evident
     limits = f"{evident} with evidence for a limit or a rate, " if evident else ""
     console.print(
         f"\n{held} survived as stated, {limits}{refuted} refuted as expected, {wrong} not as expected; "
@@ -91,6 +94,21 @@ def _print_rows(rows: Sequence[Row], profile: str, seed: int) -> None:
         highlight=False,
         soft_wrap=True,
     )
+    if tested:
+        held, refuted, wrong = _counted(tested)
+        console.print(
+            f"Statistical, not certified: {held} not refuted and {refuted} refuted at their levels as expected, "
+            f"{wrong} not as expected; {sum(row.accepted for row in tested):,} draws.",
+            highlight=False,
+            soft_wrap=True,
+        )
+
+
+def _counted(rows: Sequence[Row]) -> tuple[int, int, int]:
+    """How many held as they say, failed as they say, and did something else."""
+    held = sum(row.as_expected and row.expect == "holds" for row in rows)
+    refuted = sum(row.as_expected and row.expect == "fails" for row in rows)
+    return held, refuted, len(rows) - held - refuted
 
 
 def register(app: typer.Typer) -> None:

@@ -5,14 +5,16 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
+from resstream.cli.apart import OVERTIME, apart
 from resstream.cli.output import (
     FORM,
     LONGEST,
     REFUTED,
+    REFUTED_AT_LEVEL,
     UNDECIDED,
     Budget,
     Json,
@@ -28,6 +30,9 @@ from resstream.cli.output import (
 )
 from resstream.errors import ResstreamError
 from resstream.targets import require_directory
+
+if TYPE_CHECKING:
+    from resstream.statistical import StatisticalClaim
 
 Claims = Annotated[str, typer.Argument(metavar="ID", help="A claim id, or FILE.py::ID for a claim of your own.")]
 
@@ -61,21 +66,33 @@ def falsify(
 ) -> None:
     """Try to refute a claim, as it stands or modified, and print the smallest counterexample found.
 
+    A statistical claim is tested with as many draws as the budget, where one is given.
+
     Exit status: 0 survived (evidence, of a claim about a size that grows), 1 refuted, 2 bad usage, 3 neither (gave up,
-    undecided, vacuous, or evaluating the claim raised).
+    undecided, vacuous, or evaluating the claim raised). Of a statistical claim: 0 not refuted at its level, 4 refuted
+    at its level, which is not certified.
     """
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
     from resstream.falsify import probe as probing
     from resstream.falsify import report, run, variants
     from resstream.falsify.memory import DIRECTORY
+    from resstream.statistical import StatisticalClaim
 
     require_form(form)
     if save is not None:
         require_directory("--save", save)
     changes = {"over": _named("--over", over), "sizes": _named("--sizes", sizes)}
+    stated = variants.find_stated(identifier)
+    if isinstance(stated, StatisticalClaim):
+        changed: dict[str, Any] = {"lhs": lhs, "rhs": rhs, "conclusion": conclusion, "assuming": assuming}
+        changed |= {"without": without, "over": over, "sizes": sizes, "where": where, "probe-sizes": probe_sizes}
+        changed |= {"save": save, "as": form != "text"}
+        for option in (f"--{name}" for name, value in changed.items() if value):
+            raise ResstreamError(f"{option}: {stated.id} is a statistical claim, which is tested as it stands")
+        _test_by_draws(stated, budget, seed, seconds, as_json)
     claim = variants.vary(
-        variants.find(identifier),
+        stated,
         lhs=lhs,
         rhs=rhs,
         conclusion=conclusion,
@@ -118,6 +135,27 @@ def falsify(
             console.print(verdict.counterexample)
         console.print(report.verdict_text(verdict), markup=False, highlight=False, soft_wrap=True)
     raise typer.Exit({"survived": 0, "evidence": 0, "refuted": REFUTED}.get(verdict.status, UNDECIDED))
+
+
+def _test_by_draws(
+    claim: StatisticalClaim, budget: int | None, seed: int, seconds: float | None, as_json: bool
+) -> NoReturn:
+    """Test a statistical claim, print its verdict and leave with its status."""
+    from resstream.falsify import statistical
+
+    def work(_: Any) -> tuple[str, dict[str, Any], str]:
+        verdict = statistical.by_draws(claim, budget, seed, seconds=seconds)
+        return str(verdict), verdict.json(), verdict.status
+
+    answer = apart(work, LONGEST if seconds is None else 1.5 * seconds + OVERTIME, memory=None)
+    if answer.value is None:
+        raise ResstreamError(f"{claim.id}: {answer.failure}")
+    text, data, status = answer.value
+    if as_json:
+        print_json(data)
+    else:
+        console.print(text, markup=False, highlight=False, soft_wrap=True)
+    raise typer.Exit({statistical.NOT_REFUTED: 0, statistical.REFUTED: REFUTED_AT_LEVEL}.get(status, UNDECIDED))
 
 
 def _named(option: str, given: Sequence[str] | None) -> dict[str, str]:

@@ -12,6 +12,7 @@ from resstream.errors import ResstreamError
 
 if TYPE_CHECKING:
     from resstream.claim import Claim
+    from resstream.statistical import StatisticalClaim
 
 
 def list_claims(
@@ -23,14 +24,14 @@ def list_claims(
     from rich.table import Table
 
     from resstream import claims
-    from resstream.falsify.variants import targets
+    from resstream.falsify.variants import stated_targets
 
     if markdown:
         if patterns or as_json:
             raise ResstreamError("--markdown: prints all claims as one table, expected neither names nor --json")
         sys.stdout.write(claims.as_markdown())
         return
-    chosen = targets(patterns or [])
+    chosen = stated_targets(patterns or [])
     if as_json:
         print_json([_described(claim) for claim in chosen])
         return
@@ -46,19 +47,21 @@ def show(
     identifier: Annotated[str, typer.Argument(metavar="ID", help="A claim id, or FILE.py::ID.")], as_json: Json = False
 ) -> None:
     """Show one claim: its statement, source, domains and code."""
-    from rich.syntax import Syntax
-
     from resstream import claims
+    from resstream.claim import Claim
     from resstream.claims import levels
-    from resstream.falsify.variants import find, origin_of
+    from resstream.falsify.variants import find_stated, origin_of
 
-    claim = find(identifier)
+    claim = find_stated(identifier)
     if as_json:
         print_json(_described(claim))
         return
     console.print(f"{claim.id}  (expected: {claim.expect})", style="bold", highlight=False)
     console.print(claim.statement + "\n", markup=False, highlight=False)
     console.print(f"Source: {claim.source}", markup=False, highlight=False)
+    if not isinstance(claim, Claim):
+        _show_law(claim)
+        return
     origin = origin_of(claim)
     if origin and origin.distribution:
         console.print(f"Pack: {origin.distribution} {origin.version}", markup=False, highlight=False)
@@ -77,6 +80,29 @@ def show(
             console.print(f"  stated beside it: {claim.as_grows.bounds}", markup=False, highlight=False)
     for hypothesis in claim.assuming:
         console.print(f"  assuming {hypothesis.__name__}", markup=False, highlight=False)
+    _show_code(claim)
+
+
+def _show_law(claim: StatisticalClaim) -> None:
+    """Of what a statistical claim speaks, and how it is tested."""
+    from resstream import claims
+    from resstream.claims import levels
+    from resstream.statistical import level_text
+
+    if claims.statistical().get(claim.id) is claim:
+        console.print(f"Level: {levels.level(claim)}", markup=False, highlight=False)
+    else:
+        console.print(f"Tested at level {level_text(claim.level)} by {claim.draws:,} draws", highlight=False)
+    for name in claim.over:
+        console.print(f"  {name} ~ {', '.join(map(str, claim.laws(name)))}", markup=False, highlight=False)
+    for place in claim.places():
+        console.print("  " + ", ".join(f"{size} = {value}" for size, value in place.items()), highlight=False)
+    _show_code(claim)
+
+
+def _show_code(claim: Claim | StatisticalClaim) -> None:
+    from rich.syntax import Syntax
+
     console.print()
     for code in claim.code():
         if console.is_terminal:
@@ -85,7 +111,21 @@ def show(
             sys.stdout.write(code + "\n")
 
 
-def _described(claim: Claim) -> dict[str, Any]:
+def _described(claim: Claim | StatisticalClaim) -> dict[str, Any]:
+    from resstream.claim import Claim
+
+    if not isinstance(claim, Claim):
+        return {
+            "id": claim.id,
+            "expect": claim.expect,
+            "statement": claim.statement,
+            "source": claim.source,
+            "laws": {name: [str(law) for law in claim.laws(name)] for name in claim.over},
+            "sizes": {name: list(values) for name, values in claim.sizes.items()},
+            "draws": claim.draws,
+            "level": float(claim.level),
+            "code": "\n".join(claim.code()),
+        }
     return {
         "id": claim.id,
         "expect": claim.expect,

@@ -12,8 +12,8 @@ from rich.console import Console
 
 from resstream.errors import ResstreamError
 
-REFUTED, USAGE, UNDECIDED = 1, 2, 3
-"""Exit statuses; 0 is "survived" or "evidence", and 1 also "something is not as expected"."""
+REFUTED, USAGE, UNDECIDED, REFUTED_AT_LEVEL = 1, 2, 3, 4
+"""Exit statuses; 0 is "survived", "evidence" or "not refuted at level", and 1 also "something is not as expected"."""
 
 console = Console(width=None if sys.stdout.isatty() else 160, emoji=False)  # a file has no width to fit a table to
 notes = Console(stderr=True, emoji=False)  # and :x: is what somebody typed

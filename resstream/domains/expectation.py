@@ -13,6 +13,7 @@ from resstream.arithmetic import RATIONAL, Array, Entry, constant, is_screening
 from resstream.arithmetic.entries import entries_of
 from resstream.arithmetic.polynomials import Monomial, averaged, unknowns
 from resstream.arithmetic.rationals import exact_value
+from resstream.domains import cubature
 from resstream.domains.base import Domain, Sizes
 from resstream.domains.current import leading_now, read_now, sizes_now
 from resstream.domains.finite import MOST, members
@@ -87,11 +88,18 @@ def _distinct(domain: Domain, sizes: Sizes) -> Sequence[Any]:
 
 def _mean_of(case: Sequence[Any], function: Callable[..., Array], sizes: Sizes, zero: Any) -> Array:
     """The mean over the laws among some objects, the others being members that were chosen."""
-    objects, laws, count = [], [], 0
+    laws = [one for one in case if isinstance(one, Law)]
+    floats_of_laws_alone = not isinstance(zero, Entry) and len(laws) == len(case)
+    if floats_of_laws_alone and _batch() >= cubature.WORTH_IT:
+        rule = cubature.known(function, laws, sizes)
+        mean = None if rule is None else rule.mean(function)
+        if mean is not None:
+            return mean
+    objects, numbers, count = [], [], 0
     for one in case:
         if isinstance(one, Law):
             entries = unknowns(one.shape(sizes), zero, count)
-            laws.append((range(count, count + entries.size), one))
+            numbers.append(range(count, count + entries.size))
             count += entries.size
             objects.append(entries)
         else:
@@ -99,22 +107,30 @@ def _mean_of(case: Sequence[Any], function: Callable[..., Array], sizes: Sizes, 
     value = function(*objects)
     if not isinstance(value, np.ndarray):
         raise ClaimError(f"expectation: expected a function with arrays as values, got {type(value).__name__}")
-    if not laws:
+    if value.dtype != object or not laws:
         return value
     known: dict[Monomial, Any] = {}
 
     def moment(monomial: Monomial) -> Any:
         if monomial not in known:
             exactly = Fraction(1)
-            for numbers, law in laws:
-                exactly = exactly * law.moment([power for unknown, power in monomial if unknown in numbers], sizes)
+            for own, law in zip(numbers, laws, strict=True):
+                exactly = exactly * law.moment([power for unknown, power in monomial if unknown in own], sizes)
             known[monomial] = constant(exactly, zero)
         return known[monomial]
 
-    if value.dtype != object:
-        return value
     means = [averaged(entry, moment) for entry in value.flat]
-    return entries_of(means, value.shape) if isinstance(zero, Entry) else np.array(means).reshape(value.shape)
+    if isinstance(zero, Entry):
+        return entries_of(means, value.shape)
+    if floats_of_laws_alone:
+        cubature.learn(function, laws, sizes, known, known.__getitem__)
+    return np.array(means).reshape(value.shape)
+
+
+def _batch() -> int:
+    """How many instances are evaluated at once."""
+    like = leading_now()
+    return len(like) if like is not None and like.ndim > 2 else 1
 
 
 __all__ = ["Randomness", "expectation"]

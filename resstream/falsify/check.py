@@ -6,11 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from resstream import claims
 from resstream.claim import Claim
 from resstream.falsify.profiles import profile
 from resstream.falsify.search import exhaustion_plan, search
+from resstream.falsify.statistical import StatisticalVerdict, by_draws
+from resstream.falsify.variants import find_stated
 from resstream.falsify.verdict import Verdict, does_as_expected
+from resstream.statistical import StatisticalClaim
 from resstream.workers import Run, Task, hired
 
 
@@ -36,6 +38,8 @@ class Row:
     message: str = ""
     sizes: Mapping[str, str] = field(default_factory=dict)
     """The range of every size that was swept."""
+    level: float | None = None
+    """Of a statistical claim, whose verdict is not certified: the level of its test; accepted are its draws."""
 
     @property
     def as_expected(self) -> bool:
@@ -43,10 +47,11 @@ class Row:
         return does_as_expected(self.expect, self.verdict)
 
     def json(self) -> dict[str, Any]:
-        """The row as JSON-ready data; `message` (of an error) only where there is one."""
+        """The row as JSON-ready data; `message` (of an error) and `level` only where there is one."""
         values = asdict(self)
-        if not self.message:
-            del values["message"]
+        for name in ("message", "level"):
+            if not values[name]:
+                del values[name]
         return values
 
 
@@ -73,8 +78,30 @@ def row_of(verdict: Verdict) -> Row:
     )
 
 
-def check_one(claim: Claim, profile_name: str, seed: int) -> Row:
-    """Search for a counterexample to one claim."""
+def row_of_draws(verdict: StatisticalVerdict) -> Row:
+    """The row of a statistical verdict."""
+    claim = verdict.claim
+    return Row(
+        claim.id,
+        claim.expect,
+        verdict.verdict,
+        accepted=verdict.draws,
+        discarded=0,
+        acquitted=0,
+        undecided=verdict.undecided,
+        undefined=0,
+        smallest_margin=None,
+        seconds=round(verdict.seconds, 3),
+        message=verdict.error,
+        sizes={name: ", ".join(map(str, values)) for name, values in claim.sizes.items()},
+        level=float(claim.level),
+    )
+
+
+def check_one(claim: Claim | StatisticalClaim, profile_name: str, seed: int) -> Row:
+    """Search for a counterexample to one claim; a statistical one is tested, with its own draws in every profile."""
+    if isinstance(claim, StatisticalClaim):
+        return row_of_draws(by_draws(claim, seed=seed))
     settings = profile(profile_name)
     chunks = settings.chunks()
     chunks = exhaustion_plan(claim, sum(chunk.size for chunk in chunks)) or chunks
@@ -85,7 +112,7 @@ def check_one(claim: Claim, profile_name: str, seed: int) -> Row:
 
 
 def check(
-    names: Sequence[str | Claim],
+    names: Sequence[str | Claim | StatisticalClaim],
     profile_name: str = "default",
     seed: int = 0,
     workers: int = 1,
@@ -101,7 +128,7 @@ def check(
     >>> [(row.id, row.verdict) for row in rs.check(["contraction.diameter"], "quick")]
     [('contraction.diameter', 'survived')]
     """
-    chosen = [claims.lookup(name) if isinstance(name, str) else name for name in names]
+    chosen = [find_stated(name) if isinstance(name, str) else name for name in names]
     tasks = [Task(check_one, claim, (profile_name, seed)) for claim in chosen]
     run: Run[Row] = Run(tasks, hired(workers, executor))
     done: dict[int, Row] = {}
@@ -115,6 +142,6 @@ def check(
         yield done.get(number) or _lost(chosen[number])
 
 
-def _lost(claim: Claim) -> Row:
+def _lost(claim: Claim | StatisticalClaim) -> Row:
     message = "its process was ended twice, from outside or by a fault below Python"
     return Row(claim.id, claim.expect, "error", 0, 0, 0, 0, 0, None, 0.0, message)

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -22,8 +22,10 @@ from resstream.falsify.memory import Memory
 from resstream.falsify.observability import observe
 from resstream.falsify.search import ENGINES, Chunk, budget_plan, scores_of, search
 from resstream.falsify.shrink import Shrinker
+from resstream.falsify.statistical import StatisticalVerdict, by_draws
 from resstream.falsify.verdict import ERROR, GAVE_UP, REFUTED, VACUOUS, Tally, Verdict, conclude
 from resstream.prove import vacuous
+from resstream.statistical import StatisticalClaim
 from resstream.targets import unwritable
 from resstream.workers import Pipe, fork
 
@@ -39,6 +41,7 @@ GRACE = 1.0
 Report = Callable[[str, Instance], None]
 
 
+@overload
 def falsify(
     claim: Claim,
     budget: int | None = None,
@@ -51,7 +54,28 @@ def falsify(
     save: str | Path | None = None,
     progress: Callable[[Chunk], None] = lambda _: None,
     executor: Any = None,
-) -> Verdict:
+) -> Verdict: ...
+
+
+@overload
+def falsify(
+    claim: StatisticalClaim, budget: int | None = None, seed: int = 0, *, seconds: float | None = None
+) -> StatisticalVerdict: ...
+
+
+def falsify(
+    claim: Claim | StatisticalClaim,
+    budget: int | None = None,
+    seed: int = 0,
+    workers: int = 1,
+    engines: Sequence[str] = ENGINES,
+    *,
+    seconds: float | None = None,
+    memory: str | Path | None = None,
+    save: str | Path | None = None,
+    progress: Callable[[Chunk], None] = lambda _: None,
+    executor: Any = None,
+) -> Verdict | StatisticalVerdict:
     """Try to refute a claim with a budget of evaluations; a refutation is certified, shrunk, and in `counterexample`.
 
     budget: the claim's own, or 200,000, where nothing is said. The verdict and the counterexample depend on the claim,
@@ -62,7 +86,8 @@ def falsify(
     (`Verdict.every`): so it is over `Given`, with finite domains beside it.
     executor: anything with `submit(function, *arguments)` that returns futures (a pool of `concurrent.futures` or loky,
     a Dask client) does the chunks in place of `workers`; ResstreamError where it computes with other versions.
-    Whatever ended the run early is in the verdict's `notes`. Raises ClaimError for a badly stated claim.
+    Whatever ended the run early is in the verdict's `notes`. A statistical claim is tested by as many draws as the
+    budget (`resstream.falsify.statistical.by_draws`). Raises ClaimError for a badly stated claim.
 
     >>> from resstream.claims import lookup
     >>> falsify(lookup("contraction.diameter"), budget=2000).status
@@ -70,6 +95,8 @@ def falsify(
     >>> falsify(lookup("contraction.diameter_squared"), budget=2000).counterexample.judgement.lhs
     1/2
     """
+    if isinstance(claim, StatisticalClaim):
+        return by_draws(claim, budget, seed, seconds=seconds)
     start = time.monotonic()
     budget = claim.budget or BUDGET if budget is None else budget
     store = None if memory is None else Memory(memory)

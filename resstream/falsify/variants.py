@@ -25,6 +25,10 @@ from resstream.domains import Domain
 from resstream.errors import ArithmeticLimit, ClaimError, DomainError, ResstreamError
 from resstream.falsify import expressions
 from resstream.falsify.written_domains import parse_domain
+from resstream.statistical import StatisticalClaim
+
+Stated = Claim | StatisticalClaim
+"""What may be named: claims that are searched for counterexamples, and those that are tested by draws."""
 
 LARGEST_SIZE = 64
 """Sizes given as text may not go beyond this."""
@@ -99,8 +103,11 @@ def distinct_name(claim: Claim) -> str:
     return f"{claim.id}-{hashlib.sha256(stated.encode()).hexdigest()[:8]}"
 
 
-def statement(claim: Claim) -> str:
+def statement(claim: Stated) -> str:
     """What a claim states, wherever and in which process it was made: two of one id and one statement are one claim."""
+    if isinstance(claim, StatisticalClaim):
+        laws = {name: list(map(str, claim.laws(name))) for name in claim.over}
+        return repr([_stated(claim.conclusion), laws, dict(claim.sizes), claim.draws, claim.level])
     functions = [_stated(function) for function in (*claim.assuming, claim.conclusion)]
     stated = [functions, {name: str(domain) for name, domain in claim.over.items()}, dict(claim.sizes), claim.where]
     if (growth := claim.as_grows) is not None:
@@ -279,18 +286,33 @@ def load_claims(path: str | Path) -> dict[str, Claim]:
     ...     print(list(load_claims(file)))
     ['mine.one']
     """
-    path = Path(path)
+    found = {name: claim for name, claim in _load(Path(path)).items() if isinstance(claim, Claim)}
+    if not found:
+        raise ClaimError(f"{path} states no claim at its top level")
+    return found
+
+
+def _load(path: Path) -> dict[str, Stated]:
+    """The claims of either kind that a file states, which is executed once."""
     if not path.is_file():
         raise ClaimError(f"no file {str(path)!r}, expected a Python file with claims at its top level")
-    found: dict[str, Claim] = {}
-    for claim in own_claims(_module(path)):
+    module = _module(path)
+    found: dict[str, Stated] = {}
+    stated: list[Stated] = [*own_claims(module), *own_statistical(module)]
+    for claim in stated:
         if claim.id in found:
             first, second = (place_of(one.conclusion) for one in (found[claim.id], claim))
             raise ClaimError(f"{path} states two claims {claim.id!r}: {first}, and {second}")
         found[claim.id] = claim
     if not found:
         raise ClaimError(f"{path} states no claim at its top level")
-    return {name: with_origin(claim, path) for name, claim in found.items()}
+    return {name: with_origin(claim, path) if isinstance(claim, Claim) else claim for name, claim in found.items()}
+
+
+def own_statistical(module: ModuleType) -> list[StatisticalClaim]:
+    """The statistical claims that a module states, each once, without those that it imports from the library."""
+    library = claims.statistical()
+    return [one for one in claims.stated_by(module, StatisticalClaim) if library.get(one.id) is not one]
 
 
 def own_claims(module: ModuleType) -> list[Claim]:
@@ -333,11 +355,23 @@ def _line(failure: BaseException, path: Path) -> int:
 
 
 def find(identifier: str) -> Claim:
-    """A claim of the library by id, or of a file: "claims_mine.py::my.claim", or the file alone if it states one."""
+    """A claim of the library by id, or of a file: "claims_mine.py::my.claim", or the file alone if it states one.
+
+    ClaimError for a statistical one, which `find_stated` finds.
+    """
+    found = find_stated(identifier)
+    if not isinstance(found, Claim):
+        raise ClaimError(f"{identifier} is a statistical claim, which is tested: see check, falsify and audit")
+    return found
+
+
+def find_stated(identifier: str) -> Stated:
+    """The same, of either kind of claims."""
     file, _, wanted = identifier.partition("::")
     if not file.endswith(".py"):
-        return claims.lookup(identifier)
-    found = load_claims(file)
+        known = claims.statistical().get(identifier)
+        return claims.lookup(identifier) if known is None else known
+    found = _load(Path(file))
     if not wanted and len(found) == 1:
         return next(iter(found.values()))
     if wanted not in found:
@@ -351,12 +385,24 @@ def targets(names: Sequence[str]) -> list[Claim]:
     No names mean the whole library. A Python file is executed. Raises ClaimError where a file cannot be imported,
     states no claim, or a name is unknown.
     """
-    found: list[Claim] = []
-    for name in names:
-        if name.endswith(".py"):
-            found += load_claims(name).values()
-        elif "::" in name:
-            found.append(find(name))
-        else:
-            found += claims.matching([name])
-    return found if names else claims.matching([])
+    if not names:
+        return claims.matching([])
+    return [claim for name in names for claim in _chosen(name) if isinstance(claim, Claim)]
+
+
+def stated_targets(names: Sequence[str]) -> list[Stated]:
+    """The same of either kind of claims; statistical ones come last where the library is meant."""
+    if not names:
+        return [*claims.matching([]), *claims.statistical().values()]
+    return [claim for name in names for claim in _chosen(name)]
+
+
+def _chosen(name: str) -> list[Stated]:
+    if name.endswith(".py"):
+        return list(_load(Path(name)).values())
+    if "::" in name:
+        return [find_stated(name)]
+    tested = claims.statistical()
+    hits: list[Stated] = [tested[one] for one in claims.hits_of(name, tested)]
+    searched = claims.hits_of(name, claims.library()) or not hits  # where nothing is hit, `matching` says what is near
+    return [*(claims.matching([name]) if searched else []), *hits]

@@ -20,6 +20,9 @@ EVIDENCE = "evidence"
 STATUSES = (REFUTED, SURVIVED, EVIDENCE, UNDECIDED, UNDEFINED, GAVE_UP, VACUOUS, ERROR)
 """The verdicts, and nothing between them."""
 
+REFUTED_AT, NOT_REFUTED_AT = "refuted at level", "not refuted at level"
+"""How verdicts on statistical claims begin, which `resstream.falsify.statistical` gives; the level follows."""
+
 _COUNTS = (
     "evaluations",
     "accepted",
@@ -201,8 +204,10 @@ class Verdict:
 
 
 def does_as_expected(expect: str, status: str) -> bool:
-    """Whether a status is what a claim expects of itself, "holds" or "fails"."""
-    return status in (SURVIVED, EVIDENCE) if expect == "holds" else status == REFUTED
+    """Whether a status, that of a statistical claim with its level, is what a claim expects: "holds" or "fails"."""
+    if expect == "holds":
+        return status in (SURVIVED, EVIDENCE) or status.startswith(NOT_REFUTED_AT)
+    return status == REFUTED or status.startswith(REFUTED_AT)
 
 
 def add_up(done: Mapping[int, Tally], count: int) -> tuple[Tally, int]:

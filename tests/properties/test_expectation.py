@@ -22,6 +22,7 @@ from resstream.domains import (
     Uniform,
     Vector,
     Whole,
+    cubature,
 )
 from resstream.domains.current import Objects, evaluating
 from resstream.errors import ClaimError, DomainError, Undecided
@@ -222,3 +223,33 @@ def test_a_product_of_very_long_polynomials_stays_undecided():
 def test_only_the_stated_reading_of_a_claim_is_asked():
     with pytest.raises(ClaimError, match="no instance is being evaluated"):
         expectation(Gaussian(1, "d"), lambda x: x)
+
+
+# ---- large batches of floats ------------------------------------------------
+
+
+def test_a_large_batch_has_the_means_of_its_instances():
+    """Weighted sums over points against polynomial entries, instance by instance."""
+    g = np.random.default_rng(0).standard_normal((200, 1, 2))
+    laws = [Gaussian("d", "d", divided_by="d"), OnSphere("d"), Uniform(1, 1, low=-1, high=2), Signs(1, "d")]
+
+    def carried(rows):
+        def function(J, q, u, s):
+            return square(total(rows + rows @ J)) * total(q * s) ** 2 * u
+
+        with FLOAT64.working(), evaluating(Objects({"g": rows}, {"d": 2})):
+            return expectation(laws, function)
+
+    by_instance = np.concatenate([carried(g[k : k + 1]) for k in range(200)])
+    with FLOAT64.working(), evaluating(Objects({"g": g}, {"d": 2})):
+        assert cubature.WORTH_IT < 200
+    np.testing.assert_allclose(carried(g), by_instance, rtol=1e-8)
+
+
+def test_points_that_do_not_fit_a_function_give_no_answer():
+    """A rule made for the monomials of degree two, asked for a fourth power, and for a function with no mean."""
+    cubature.learn(two := lambda x: x * x, [Gaussian(1, 1)], {}, [(), ((0, 2),)], {(): 1.0, ((0, 2),): 1.0}.get)
+    rule = cubature.known(two, [Gaussian(1, 1)], {})
+    assert rule.mean(two) == pytest.approx(1, abs=1e-9)
+    assert rule.mean(lambda x: x**4) is None
+    assert rule.mean(lambda x: x * x * np.nan) is None

@@ -49,7 +49,19 @@ NAMES = {
         "falsify",
         "less_than",
     ),
-    *("library", "lookup", "more_than", "reference", "strategies", "Certified", "certified", "assert_encloses"),
+    *(
+        "library",
+        "lookup",
+        "more_than",
+        "average",
+        "probability",
+        "statistical",
+        "reference",
+        "strategies",
+        "Certified",
+        "certified",
+        "assert_encloses",
+    ),
 }
 
 
