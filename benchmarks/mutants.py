@@ -111,7 +111,7 @@ CONCERNS: dict[str, list[str]] = {
     ],
     "resstream/claim.py": [
         "tests/properties/test_claim.py",
-        "tests/properties/test_sizes.py tests/properties/test_packs.py",
+        "tests/properties/test_sizes.py tests/properties/test_packs.py tests/properties/test_growth.py",
     ],
     "resstream/domains*": ["tests/properties/test_domains*.py"],
     "resstream/falsify/judge.py": ["tests/properties/test_judge*.py", "tests/soundness/test_tricks.py"],
@@ -284,7 +284,7 @@ def mutated(source: str, mutant: Mutant) -> CodeType:
                     setattr(parent, field, changed)
                 else:
                     getattr(parent, field)[index] = changed
-                return compile(ast.fix_missing_locations(tree), mutant.file, "exec")
+                return compile(ast.fix_missing_locations(tree), str(ROOT / mutant.file), "exec")
             number += 1
     raise LookupError(mutant.key)
 
@@ -335,15 +335,16 @@ def _run(file: str, arguments: Sequence[str], *plugins: object) -> int:
 
 
 def _in_child(file: str, mutant: Mutant | None, tests: Sequence[str]) -> int:
-    """What a forked child does: plant the fault into the file, run the tests, answer with the status."""
+    """What a forked child does: plant the fault (or none, as cleanly), run the tests, answer with the status."""
     os.chdir(ROOT)
-    if mutant is not None:
-        path = ROOT / file
-        sys.meta_path.insert(0, _Planted(module_of(file), path, mutated(path.read_text(), mutant)))
-        try:
-            importlib.import_module(module_of(file))
-        except BaseException:
-            return 1
+    path = ROOT / file
+    source = path.read_text()
+    code = compile(source, str(path), "exec") if mutant is None else mutated(source, mutant)
+    sys.meta_path.insert(0, _Planted(module_of(file), path, code))
+    try:
+        importlib.import_module(module_of(file))
+    except BaseException:
+        return 1
     return _run(file, tests)
 
 

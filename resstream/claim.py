@@ -198,12 +198,12 @@ class Claim:
     """Evaluations of a search for a counterexample where the caller says nothing; None: as many as for any claim."""
     as_grows: Growth | None = None
     """What it says of the quantity that its function returns (in place of a relation) as a size grows."""
-    origin: Any = field(default=None, compare=False, repr=False)
+    origin: Any = field(default=None, compare=False)
     """What the claim can be built from again (a file, a modification); None where nothing but the object knows."""
-    notes: tuple[str, ...] = field(default=(), init=False, compare=False, repr=False)
+    notes: tuple[str, ...] = field(default=(), init=False, compare=False)
     """What was left out of the claim's sizes, and why."""
-    _ranges: dict[str, range] = field(default_factory=dict, init=False, compare=False, repr=False)
-    _where: Where | None = field(default=None, init=False, compare=False, repr=False)
+    _ranges: dict[str, range] = field(default_factory=dict, init=False, compare=False)
+    _where: Where | None = field(default=None, init=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.expect not in ("holds", "fails"):

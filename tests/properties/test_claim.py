@@ -223,6 +223,9 @@ def test_a_claim_does_not_change_but_for_the_marks_of_pytest():
     for name in ("id", "conclusion", "anything"):
         with pytest.raises(dataclasses.FrozenInstanceError):
             setattr(stated, name, "other")
+    for name in ("notes", "_ranges", "_where"):  # what is worked out is not given
+        with pytest.raises(TypeError, match=name):
+            about(small, **{name: None})
     assert stated == dataclasses.replace(stated, origin="a file")
     assert stated != dataclasses.replace(stated, source="a book")
 

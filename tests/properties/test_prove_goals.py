@@ -1,5 +1,7 @@
 """Which sizes and options a proof is tried at, in which order, and when no more are tried."""
 
+import dataclasses
+
 import pytest
 
 from resstream.arithmetic import exp, square
@@ -33,6 +35,7 @@ def test_sizes_up_to_three_and_one_that_is_four_the_smallest_first():
     assert pairs(about()) == [*below_five, (4, 1), (1, 4), (2, 3), (3, 2), (3, 3)]
     one = {"x": Vector("d")}
     assert pairs(about(over=one)) == [(1,), (2,), (3,), (4,)]
+    assert pairs(about(over=one, sizes={"d": range(1, 5)})) == [(1,), (2,), (3,), (4,)]
     assert pairs(about(over=one, sizes={"d": range(2, 4)})) == [(2,), (3,)]
     assert pairs(about(over=one, sizes={"d": range(3, 9)})) == [(3,), (4,)]
     assert pairs(about(over=one, sizes={"d": range(4, 9)})) == [(4,)]  # once
@@ -136,6 +139,14 @@ def test_nothing_is_asked_after_a_model_nor_beyond_what_was_not_decided(scripted
     assert [label for sizes, label, _ in found if sizes == (3,)] == ["norm linf", "norm l2"]
 
 
+def test_what_is_proved_is_believed_of_steady_claims_alone(scripted, monkeypatch):
+    monkeypatch.setattr(goals, "_if_steady", lambda _, answer: dataclasses.replace(answer, detail="was steady"))
+    vector = about(over={"x": Vector("d")}, sizes={"d": range(1, 4)})
+    algebra = {(1,): Answer({"d": 1}, PROVED, method="algebra")}
+    _, _, found = scripted(vector, {(3, ""): UNDECIDED}, algebra)
+    assert [answer.detail for answer in found] == ["was steady", "was steady", ""]
+
+
 def test_what_algebra_proves_is_not_asked_again_and_what_it_does_not_decide_is_said(scripted):
     vector = about(over={"x": Vector("d")}, sizes={"d": range(1, 4)})
     algebra = {
@@ -175,7 +186,16 @@ def test_an_answer_says_what_it_went_through():
     wrong = one_goal(lambda x: at_least(square(x) if (x > 0).all() else x, 0))
     assert (wrong.outcome, wrong.pieces, wrong.detail) == (MODEL, 2, "")
     assert wrong.model.arrays["x"].item() < 0
+    at_once = one_goal(lambda x: at_least(x if (x > 0).all() else square(x), 1))
+    assert (at_once.outcome, at_once.pieces) == (MODEL, 1)
     assert one_goal(lambda x: at_least(exp(x), 0)).detail == "exp"
+
+
+def test_a_model_has_the_first_of_the_options_that_its_goal_covers():
+    made = about(lambda x, norm: at_least(x, 0), {"x": Scalar(), "norm": Norm(1)})  # noqa: ARG005
+    found = prove(made, 20.0)[-1]
+    assert found.outcome == MODEL
+    assert found.model.options == {"norm.kind": "linf", "norm.basis": "changed"}
 
 
 def test_without_time_it_says_how_much_there_was():

@@ -11,8 +11,21 @@ from flint import fmpq
 from resstream.arithmetic import RATIONAL, square
 from resstream.arithmetic.solver import Condition, Formula, number, variable
 from resstream.arithmetic.unknowns import cases
-from resstream.claim import at_least, at_most, claim, either, equal, every, implies, in_some_entry, less_than, more_than
-from resstream.domains import Matrix, Norm, Scalar, Vector
+from resstream.claim import (
+    Claim,
+    at_least,
+    at_most,
+    claim,
+    either,
+    equal,
+    every,
+    implies,
+    in_some_entry,
+    less_than,
+    limit,
+    more_than,
+)
+from resstream.domains import Count, Matrix, Norm, Positive, Scalar, Vector
 from resstream.domains.base import Domain, Part, Piece
 from resstream.errors import NotExpressible
 from resstream.prove.statement import evaluated, instance, known, met, objects_of, pieces_of, state, violated
@@ -126,6 +139,17 @@ def test_what_cannot_be_stated_says_why():
     made = claim("trial", over={"x": Matrix("n", "d")}, where="n > d")(lambda x: at_most(x, 5))
     with pytest.raises(NotExpressible, match="the claim speaks of sizes with n > d"):
         state(made, Formula(next(cases())), {"n": 1, "d": 1}, {})
+
+
+def test_of_a_size_that_grows_nothing_is_stated():
+    growing = Claim("trial", {"c": Positive(), "L": Count("L")}, lambda c, L: c / L, (positive_c,), as_grows=limit("L"))
+    with pytest.raises(NotExpressible, match="what holds as L grows, of which no size is a part"):
+        state(growing, Formula(next(cases())), {"L": 2}, {})
+    assert state(growing, Formula(next(cases())), {"L": 2}, {}, conclusion=False).violations == ()
+
+
+def positive_c(c):
+    return more_than(c, 1)
 
 
 class Squares(Domain):
