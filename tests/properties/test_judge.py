@@ -244,7 +244,10 @@ def test_why_a_hypothesis_decides_nothing_is_said():
             found = read(about(conclusion, unsure), X, Ball(128))
             assert found.outcome == UNDECIDED
             assert found.reason == "a hypothesis could not be decided: the enclosures overlap"
-        assert read(about(lambda x: at_most(x, 4), unsure), X, Ball(128)).outcome == HOLDS
+        either_way = read(about(lambda x: at_most(x, 4), unsure), X, Ball(128))
+        assert (either_way.outcome, either_way.met) == (HOLDS, False)
+    assert read(about(lambda x: at_most(x, 4), nonnegative), X, Ball(128)).met
+    assert Judgement(HOLDS).met
     outside = read(about(lambda x: at_most(x, 2), negative), X, RATIONAL)
     assert (outside.outcome, outside.reason, outside.lhs, outside.kind, outside.rhs) == (OUTSIDE, "", 3, "<", 0)
 

@@ -188,6 +188,16 @@ def test_a_claim_without_a_value_wherever_it_was_judged_is_an_error():
     assert conclude(Trial.stated, Tally(judged=1, undefined=1), 0, 0, 0.0).tally.error.endswith("judged: ")
 
 
+def test_where_every_instance_was_judged_one_that_meets_the_hypotheses_is_enough():
+    def word(**seen):
+        return conclude(Trial.stated, Tally(**seen), 0, 100, 1.0, (), 8).status
+
+    assert word(accepted=3, judged=8, outside=5) == "survived"
+    assert word(accepted=8, judged=8) == "survived"
+    assert word(judged=8, outside=8) == "vacuous"
+    assert word(judged=8, outside=3) == "gave up"
+
+
 def test_instances_that_were_all_outside_are_no_survival():
     assert status(judged=3, outside=3) == "gave up"
     assert status(judged=3, outside=2) == "survived"
