@@ -52,7 +52,8 @@ def _tokens(number: int, prompt: PromptText, tokenize: Tokenizer | None) -> tupl
     if isinstance(prompt, str):
         if tokenize is None:
             raise ResstreamError(
-                f"prompt {number}: a text, and this model came without a tokenizer: give token numbers, or tokenizer="
+                f"prompt {number}: a text, and this model came without a tokenizer: give token numbers (in a file, "
+                "[[5, 9, 2]]), or tokenizer="
             )
         ids, texts = tokenize(prompt)
     else:
