@@ -192,3 +192,9 @@ def test_the_largest_entry_is_marked_in_every_number_system() -> None:
     for system in (FLOAT64, RATIONAL):
         with pytest.raises(ResstreamError, match="it is not decided which of two equal entries"):
             assert (one_hot_argmax(system.array(np.array([[1.0, 2.0], [0.5, 0.5]]))) == 1).any()
+
+
+def test_composition_scores_are_of_whole_matrices_however_far_apart_their_rows_are() -> None:
+    first, second = np.array([[1e200, 0.0], [0.0, 1.0]]), np.array([[1.0], [0.0]])
+    assert ref.composition_score(first, second).item() == pytest.approx(1, rel=1e-12)
+    assert ref.composition_score(np.array([[1.0, 1.0]]), 1e200 * second + 1).item() == pytest.approx(2**-0.5, rel=1e-12)

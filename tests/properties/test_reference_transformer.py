@@ -265,23 +265,24 @@ def test_weights_are_kept_as_float64() -> None:
         assert {model.embedding.dtype, model.unembedding.dtype} == {np.dtype(np.float64)}
 
 
+def stacked(parts: list[Any]) -> Any:
+    """Models of one shape as one model of weights with leading axes."""
+    first = parts[0]
+    if isinstance(first, np.ndarray):
+        return np.stack(parts)
+    if dataclasses.is_dataclass(first):
+        changes = {
+            f.name: stacked([getattr(part, f.name) for part in parts])
+            for f in dataclasses.fields(first)
+            if not isinstance(getattr(first, f.name), (str, int, float, type(None)))
+        }
+        return replace(first, **changes)  # type: ignore[type-var]
+    return [stacked(list(each)) for each in zip(*parts, strict=True)]
+
+
 def test_models_in_batches_are_stacks_of_models() -> None:
     """Weights with leading axes: one model each."""
     models = [made(seed=seed) for seed in (0, 1)]
-
-    def stacked(parts: list[Any]) -> Any:
-        first = parts[0]
-        if isinstance(first, np.ndarray):
-            return np.stack(parts)
-        if dataclasses.is_dataclass(first):
-            changes = {
-                f.name: stacked([getattr(part, f.name) for part in parts])
-                for f in dataclasses.fields(first)
-                if not isinstance(getattr(first, f.name), (str, int, float, type(None)))
-            }
-            return replace(first, **changes)  # type: ignore[type-var]
-        return [stacked(list(each)) for each in zip(*parts, strict=True)]
-
     together = stacked(models)
     logits = together.forward(TOKENS).logits
     assert logits.shape == (2, len(TOKENS), SYMBOLS)
@@ -531,6 +532,15 @@ def test_foldings_leave_the_logits(name: str, folding: Any) -> None:
     assert np.abs(before - after).max() <= ROUNDING * max(1, np.abs(before).max()) * 100
 
 
+@pytest.mark.parametrize("folding", FOLDINGS)
+def test_models_in_batches_are_folded_one_by_one(folding: Any) -> None:
+    models = [made(seed=seed) for seed in (0, 1, 2)]
+    logits = folding(stacked(models)).forward(TOKENS).logits
+    assert logits.shape == (3, len(TOKENS), SYMBOLS)
+    for found, model in zip(logits, models, strict=True):
+        assert np.abs(found - model.forward(TOKENS).logits).max() < ROUNDING * 100
+
+
 def test_foldings_do_what_they_say() -> None:
     folded = centre_writing_weights(fold_value_biases(fold_norms(made())))
     assert folded.final_norm is not None
@@ -622,7 +632,7 @@ def test_what_is_no_model_is_refused(folding: Any) -> None:
 
 
 def test_models_whose_stream_is_read_without_a_norm_cannot_be_centred() -> None:
-    with pytest.raises(DomainError, match="without a norm"):
+    with pytest.raises(DomainError, match="the unembedding reads the stream without a norm"):
         centre_writing_weights(replace(made(), final_norm=None))
     with pytest.raises(DomainError, match="nowhere to go"):
         fold_norms(made(unembedding=False))
