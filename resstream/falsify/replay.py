@@ -62,6 +62,8 @@ def claim_of(data: Any, claims_file: str | Path | None = None) -> Claim:
     if not isinstance(identifier, str) or not isinstance(file, (str, type(None))):
         raise ClaimError("not a counterexample: expected the claim's id, and its file or null, as text")
     if data.get("named") is not True:
+        if claims_file is not None:
+            raise ClaimError(f"claim {identifier} was made of functions on the spot: {claims_file} does not state it")
         raise _NotAtHand(f"claim {identifier} was made of functions on the spot, so no file can name it")
     if file is None:
         if claims_file is not None:

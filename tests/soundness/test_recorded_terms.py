@@ -126,6 +126,12 @@ def test_a_claim_beyond_terms_says_so_and_is_not_replayed(tmp_path):
         replay(path)
 
 
+def test_a_file_that_is_named_is_not_passed_over(found, tmp_path):
+    for name, message in (("spot", "does not state it"), ("class", "no file .*absent.py")):
+        with pytest.raises(ClaimError, match=message):
+            replay(found[name], tmp_path / "absent.py")
+
+
 # ---- terms that mean harm ---------------------------------------------------
 
 
