@@ -576,11 +576,19 @@ def test_arrays_of_entries_stay_such_and_a_full_reduction_gives_an_entry():
 def test_which_products_of_matrices_are_made_by_the_system(monkeypatch):
     made = []
     own = RationalEntry.matrix_product
-    monkeypatch.setattr(RationalEntry, "matrix_product", staticmethod(lambda a, b: made.append(1) or own(a, b)))
+
+    def noted(rows, columns):
+        made.append(own(rows, columns))
+        return made[-1]
+
+    monkeypatch.setattr(RationalEntry, "matrix_product", staticmethod(noted))
 
     def product(first, second):
         made.clear()
-        return (first @ second).tolist(), len(made)
+        result = first @ second
+        for entries in made:
+            assert all(entry is found for entry, found in zip(entries, result.ravel(), strict=True))
+        return result.tolist(), len(made)
 
     def of(n, k):
         return np.arange(1, n * k + 1).reshape(n, k)
@@ -622,6 +630,8 @@ def test_which_products_of_matrices_are_made_by_the_system(monkeypatch):
     with BALL.working():
         both = RATIONAL.array(of(2, 2)) @ BALL.array(of(2, 2))
         assert [(type(e), float(e.value)) for e in both.flat] == [(BallEntry, value) for value in (7, 10, 15, 22)]
+        (found,) = BallEntry.matrix_product([[ball(2), ball(3)]], [[ball(5), ball(7)]])
+        assert found.value == 31
     symbols = SYMBOLIC.array(of(2, 2)) @ SYMBOLIC.array(of(2, 2))
     assert [e.value for e in symbols.flat] == [7, 10, 15, 22]
     with pytest.raises(ValueError, match="mismatch"):
