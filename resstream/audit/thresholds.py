@@ -26,7 +26,7 @@ from resstream.audit.result import SURVIVES, Beyond, Threshold
 from resstream.claim import Batch, Claim, Hypothesis, Instance, at_least, at_most, every
 from resstream.domains.current import evaluating
 from resstream.errors import ClaimError, ResstreamError
-from resstream.falsify import climb, corners, probe
+from resstream.falsify import climb, corners, engines, probe
 from resstream.falsify.certify import Certificate
 from resstream.falsify.counterexample import Counterexample
 from resstream.falsify.run import falsify
@@ -41,6 +41,9 @@ FAR_BUDGET = 512
 FAR_SECONDS = 2.0
 SHARE = 0.1
 """Sizes far beyond, what is spent on each, and the share of the time left that all of them may take."""
+
+FEW, FEW_SECONDS = 8, 0.005
+"""Instances of a larger size that are timed, and what they may take for that size to be searched at."""
 
 CLIMB = 4096
 """Evaluations of the climb to the end of a quantity's range."""
@@ -74,9 +77,10 @@ def beyond(claim: Claim, attack: Attack, budget: int) -> Iterator[Beyond]:
 
 def from_on(claim: Claim, attack: Attack, budget: int, name: str, further: range) -> Beyond | None:
     """The first of some sizes beyond the stated ones at which a claim is seen to fail, by bisection."""
-    if attack.left() <= 0:
-        return None
     top, step = claim.size_ranges()[name][-1], further.step
+    further = _affordable(claim, name, further, attack.seed)
+    if attack.left() <= 0 or not further:
+        return None
     found = attack(restated(_sized(claim, name, further), "beyond", lambda relations, _: relations), budget)
     if found.certificate is None:
         return None
@@ -91,6 +95,19 @@ def from_on(claim: Claim, attack: Attack, budget: int, name: str, further: range
             low, spent = middle, nearer.evaluations
     shown = simpler(_sized(claim, name, range(high, high + 1)), certificate, attack.left)
     return Beyond(name, high - step, high, Counterexample.of(shown, attack.seed, engine), spent)
+
+
+def _affordable(claim: Claim, name: str, further: range, seed: int) -> range:
+    """The sizes up to which a search can be broken off in time: what sums over subsets, say, soon takes minutes."""
+    rng = np.random.default_rng([seed, *claim.seed_words(), 41])
+    for place, value in enumerate(further):
+        there = _sized(claim, name, range(value, value + 1))
+        start = time.process_time()
+        with suppress(ResstreamError, ValueError, ArithmeticError, np.linalg.LinAlgError):
+            there.assess(engines.random_batch(there, rng, FEW))
+        if time.process_time() - start > FEW_SECONDS:
+            return further[:place]
+    return further
 
 
 def simpler(claim: Claim, certificate: Certificate, left: Callable[[], float]) -> Certificate:

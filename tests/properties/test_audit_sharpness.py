@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -234,6 +235,24 @@ def test_a_size_beyond_the_stated_ones_is_found_by_bisection():
     (found,) = thresholds.beyond(trial, attack(), BUDGET)
     assert (found.size, found.holds_to, found.fails_from) == ("d", 6, 7)
     assert found.counterexample.raw.sizes == {"d": 7}
+
+
+def test_sizes_at_which_an_evaluation_takes_too_long_are_not_searched():
+    """Of a sum over subsets there are 2^16 terms at L = 16: a search there would outlast any limit."""
+    looked = []
+
+    @claim("trial", over={"x": Vector("L")}, sizes={"L": range(1, 3)})
+    def trial(x):
+        looked.append(x.shape[-1])
+        subsets = (x[..., list(chosen)] for k in range(x.shape[-1]) for chosen in combinations(range(x.shape[-1]), k))
+        return at_least(sum(total(absolute(part)) for part in subsets), 0)
+
+    def quick(x):
+        return at_least(total(square(x)), 0)
+
+    assert list(thresholds.beyond(trial, attack(), 64)) == []
+    assert 3 <= max(looked) < 16
+    assert thresholds._affordable(dataclasses.replace(trial, conclusion=quick), "L", range(3, 17), 0) == range(3, 17)
 
 
 def moves(s, t):
