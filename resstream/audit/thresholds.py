@@ -78,7 +78,7 @@ def beyond(claim: Claim, attack: Attack, budget: int) -> Iterator[Beyond]:
 def from_on(claim: Claim, attack: Attack, budget: int, name: str, further: range) -> Beyond | None:
     """The first of some sizes beyond the stated ones at which a claim is seen to fail, by bisection."""
     top, step = claim.size_ranges()[name][-1], further.step
-    further = _affordable(claim, name, further, attack.seed)
+    further = _searchable(claim, name, further, attack.seed)
     if attack.left() <= 0 or not further:
         return None
     found = attack(restated(_sized(claim, name, further), "beyond", lambda relations, _: relations), budget)
@@ -97,11 +97,17 @@ def from_on(claim: Claim, attack: Attack, budget: int, name: str, further: range
     return Beyond(name, high - step, high, Counterexample.of(shown, attack.seed, engine), spent)
 
 
-def _affordable(claim: Claim, name: str, further: range, seed: int) -> range:
-    """The sizes up to which a search can be broken off in time: what sums over subsets, say, soon takes minutes."""
+def _searchable(claim: Claim, name: str, further: range, seed: int) -> range:
+    """The sizes up to which every domain has members (of no 5 columns of height 3 are orthonormal) and a search can be
+    broken off in time: what sums over subsets, say, soon takes minutes.
+    """
     rng = np.random.default_rng([seed, *claim.seed_words(), 41])
     for place, value in enumerate(further):
-        there = _sized(claim, name, range(value, value + 1))
+        try:
+            _sized(claim, name, further[: place + 1])
+            there = _sized(claim, name, range(value, value + 1))
+        except ClaimError:
+            return further[:place]
         start = time.process_time()
         with suppress(ResstreamError, ValueError, ArithmeticError, np.linalg.LinAlgError):
             there.assess(engines.random_batch(there, rng, FEW))

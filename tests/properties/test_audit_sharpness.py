@@ -29,7 +29,7 @@ from resstream.audit.result import (
 from resstream.claim import Instance, at_least, at_most, claim, equal, every, less_than
 from resstream.claims import contraction
 from resstream.claims import dobrushin as dobrushin_claims
-from resstream.domains import Causal, Matrix, Positive, RowStochastic, Scalar, Scores, Vector
+from resstream.domains import Causal, Matrix, Orthogonal, Positive, RowStochastic, Scalar, Scores, Vector
 from resstream.falsify import falsify
 from resstream.reference import L1, diameter, dobrushin, row_norms, row_range, softmax
 
@@ -252,7 +252,17 @@ def test_sizes_at_which_an_evaluation_takes_too_long_are_not_searched():
 
     assert list(thresholds.beyond(trial, attack(), 64)) == []
     assert 3 <= max(looked) < 16
-    assert thresholds._affordable(dataclasses.replace(trial, conclusion=quick), "L", range(3, 17), 0) == range(3, 17)
+    assert thresholds._searchable(dataclasses.replace(trial, conclusion=quick), "L", range(3, 17), 0) == range(3, 17)
+
+
+def test_sizes_at_which_a_domain_is_empty_are_not_searched():
+    @claim("trial", over={"Q": Orthogonal("d", columns="k")}, sizes={"d": range(3, 5), "k": range(1, 3)})
+    def trial(Q):
+        return at_most(total(total(square(Q)), -2), 2)
+
+    (found,) = thresholds.beyond(trial, attack(), 512)  # of columns four are not to be had at d = 3
+    assert (found.size, found.holds_to, found.fails_from) == ("k", 2, 3)
+    assert list(thresholds._searchable(trial, "k", range(3, 17), 0)) == [3]
 
 
 def moves(s, t):
