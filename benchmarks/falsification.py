@@ -20,6 +20,7 @@ import re
 import statistics
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -42,8 +43,8 @@ from resstream.arithmetic import Array, Exact, exact
 from resstream.claim import (
     Batch,
     Claim,
-    Conjunction,
     Instance,
+    Relation,
     at_least,
     at_most,
     equal,
@@ -74,8 +75,11 @@ from resstream.falsify.run import BUDGET, falsify
 from resstream.reference import spectrum
 
 DEFAULT_FILE = Path("../shared/bench/claims.jsonl")
-SPAN = 5
+SPAN = 16
 """Sizes without an upper end run over this many values."""
+
+CUBE = 5
+"""Those of which the claim makes 2^n rows."""
 
 INF = "inf"
 
@@ -378,7 +382,7 @@ class Meaning:
 
     # conditions
 
-    def eq(self, a: Any, b: Any) -> Conjunction:
+    def eq(self, a: Any, b: Any) -> Relation:
         return equal(self.array(a), self.array(b))
 
 
@@ -500,11 +504,11 @@ class Evaluator(ast.NodeVisitor):
             raise Unsupported("an index that is no whole number")
         return slice(place, place + 1 if place != -1 else None), False
 
-    def visit_Compare(self, node: ast.Compare) -> Conjunction:
+    def visit_Compare(self, node: ast.Compare) -> Relation:
         sides = [self.visit(side) for side in (node.left, *node.comparators)]
         return every(*(self.relate(a, op, b) for a, op, b in zip(sides, node.ops, sides[1:], strict=False)))
 
-    def relate(self, left: Any, relation: ast.cmpop, right: Any) -> Conjunction:
+    def relate(self, left: Any, relation: ast.cmpop, right: Any) -> Relation:
         a, b = self.meaning.array(left), self.meaning.array(right)
         if isinstance(relation, ast.NotEq):
             return more_than(ar.largest_entry(ar.absolute(a - b)), 0)
@@ -513,7 +517,7 @@ class Evaluator(ast.NodeVisitor):
             raise Unsupported(type(relation).__name__)
         return maker(a, b)
 
-    def visit_BoolOp(self, node: ast.BoolOp) -> Conjunction:
+    def visit_BoolOp(self, node: ast.BoolOp) -> Relation:
         if not isinstance(node.op, ast.And):
             return self.generic_visit(node)
         return every(*(self.visit(value) for value in node.values))
@@ -525,7 +529,7 @@ _OPERATIONS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Mult: lambda a, b: a * b,
     ast.Div: lambda a, b: a / b,
 }
-_RELATIONS: dict[type[ast.cmpop], Callable[[Any, Any], Conjunction]] = {
+_RELATIONS: dict[type[ast.cmpop], Callable[[Any, Any], Relation]] = {
     ast.LtE: at_most,
     ast.GtE: at_least,
     ast.Lt: less_than,
@@ -657,10 +661,10 @@ def translate(entry: Mapping[str, Any]) -> Claim:
             scope[name] = evaluator.visit(parsed[text])
         return evaluator
 
-    def condition(text: str) -> Callable[..., Conjunction]:
+    def condition(text: str) -> Callable[..., Relation]:
         return _of_names(over, lambda objects: scope_of(objects).visit(parsed[text]), text)
 
-    def conclusion(objects: Mapping[str, Any]) -> Conjunction:
+    def conclusion(objects: Mapping[str, Any]) -> Relation:
         evaluator = scope_of(objects)
         left, right = (evaluator.visit(parsed[entry[side]]) for side in ("lhs", "rhs"))
         return evaluator.relate(left, _RELATION_OF[entry["rel"]], right)
@@ -683,7 +687,8 @@ def _range(name: str, ends: Sequence[int | None], entry: Mapping[str, Any]) -> r
     low, high = int(ends[0] or 1), ends[1]
     step = 2 if name in (entry.get("even_dims") or []) else 1
     low += low % step
-    last = low + step * (SPAN - 1) - (2 * step if step == 2 else 0)
+    span = CUBE if re.search(rf"\bcube\({name}\)", " ".join(_texts(entry))) else SPAN
+    last = low + step * (span - 1)
     return range(low, (last if high is None else min(last, high)) + 1, step)
 
 
@@ -705,11 +710,13 @@ def _of_names(
 
 @dataclass
 class Outcome:
-    """What a tool made of a claim: "refuted", "false alarm", "survived" or "error"; the size of the counterexample."""
+    """What a tool made of a claim: "refuted", "false alarm", "survived" or "error"; of a counterexample its size and
+    the engine that found it."""
 
     status: str
     seconds: float
     nonzero: int | None = None
+    engine: str = ""
 
 
 def nonzero_entries(raw: Instance) -> int:
@@ -840,7 +847,7 @@ def ours(claim: Claim, seed: int, budget: int) -> Outcome:
         return Outcome(status, verdict.seconds)
     certain = verdict.counterexample.judgement.outcome == judge.VIOLATED
     size = nonzero_entries(verdict.counterexample.raw)
-    return Outcome("refuted" if certain else "false alarm", verdict.seconds, size)
+    return Outcome("refuted" if certain else "false alarm", verdict.seconds, size, verdict.tally.engine)
 
 
 def known_size(entry: Mapping[str, Any]) -> int | None:
@@ -868,6 +875,7 @@ def summary(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         "true_survived": sum(row["status"] == "survived" for row in true),
         "true_total": len(true),
         "false_alarms": sum(row["status"] == "false alarm" for row in rows),
+        "found_by": dict(Counter(row["engine"] for row in refuted if row["engine"]).most_common()),
         "median_seconds": round(statistics.median(seconds), 4) if seconds else None,
         "p95_seconds": round(float(np.quantile(seconds, 0.95)), 4) if seconds else None,
         "size_median": statistics.median(row["nonzero"] for row in refuted) if refuted else None,
@@ -920,6 +928,7 @@ def main() -> int:
                 print(
                     f"{entry['id']:12} {'true ' if entry['truth'] else 'false'} seed {seed}  {name:18} "
                     f"{outcome.status:12} {outcome.seconds:8.3f} s  size {outcome.nonzero} of {row['known']}"
+                    f"  {outcome.engine}"
                     f"{'' if good else '   <--'}",
                     flush=True,
                 )

@@ -63,7 +63,8 @@ class Assessment:
     """What a batch looks like in float64.
 
     met is bool (count,); missing, of the same shape, adds up by how much each relation of the hypotheses is missed (in
-    [0, 1] each); conclusion has the margins of the instances that met them.
+    [0, 1] each); conclusion has the margins of the instances that met them. assumed are the hypotheses, evaluated on
+    the batch, where that was possible.
 
     >>> from resstream.domains import Vector
     >>> stated = Claim("mine.one", {"x": Vector(1)}, lambda x: at_most(x, 1), assuming=(lambda x: at_least(x, 0),))
@@ -75,6 +76,7 @@ class Assessment:
     met: Array
     missing: Array
     conclusion: Margin
+    assumed: tuple[Relation, ...] = ()
 
 
 # ---- raw instances ----------------------------------------------------------
@@ -483,17 +485,19 @@ class Claim:
             return self._assess_singly(raw)
         with FLOAT64.working():
             met, missing = np.ones(raw.count, dtype=bool), np.zeros(raw.count)
+            assumed: tuple[Relation, ...] = ()
             if self.assuming:
                 objects = self.build(raw)
-                for function in self.assuming:
-                    its_met, its_missing = self._call(function, objects).met(raw.count)
+                assumed = tuple(self._call(function, objects) for function in self.assuming)
+                for relation in assumed:
+                    its_met, its_missing = relation.met(raw.count)
                     met &= its_met
                     missing += its_missing
                 if not met.any():
-                    return Assessment(met, missing, Margin(np.zeros(0), np.zeros(0)))
+                    return Assessment(met, missing, Margin(np.zeros(0), np.zeros(0)), assumed)
                 if not met.all():
                     raw = raw.take(met)
-            return Assessment(met, missing, self.conclude(self.build(raw)).margin(raw.count))
+            return Assessment(met, missing, self.conclude(self.build(raw)).margin(raw.count), assumed)
 
     def _assess_singly(self, raw: Batch) -> Assessment:
         """The same, one instance at a time, without leading axes. Where a value does not exist the margin is NaN."""

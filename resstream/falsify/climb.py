@@ -7,7 +7,7 @@ and how far the hypotheses are from holding elsewhere. So thin hypotheses are cl
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -23,19 +23,30 @@ CHILDREN = 512
 PATIENCE = 8
 """Generations without a better score after which a climb begins anew, from other starts."""
 
+Vary = Callable[[Mapping[str, Part], Batch, np.random.Generator, int], Batch]
+"""What makes so many children of elites."""
 
-def climb_shape(claim: Claim, rng: np.random.Generator) -> Shape:
-    """A shape in which small sizes are likelier: each next size has about two thirds of the chance of the last one."""
+
+def climb_shape(claim: Claim, rng: np.random.Generator, stay: float = 0.35) -> Shape:
+    """A shape in which small sizes are likelier: each size is the least one left with the chance `stay`."""
     sizes = {}
     for name, values in claim.size_ranges().items():
         ordered = sorted(values)
-        sizes[name] = ordered[min(int(rng.geometric(0.35)) - 1, len(ordered) - 1)]
+        sizes[name] = ordered[min(int(rng.geometric(stay)) - 1, len(ordered) - 1)]
     options = {name: values[int(rng.integers(len(values)))] for name, values in claim.option_values().items()}
     return claim.nearest_fit(sizes), options
 
 
-def climb(claim: Claim, rng: np.random.Generator, size: int, show: Show, start: Batch | None = None) -> None:
-    """Climb for about `size` evaluations, from drawn starts or from the batch `start`."""
+def climb(
+    claim: Claim,
+    rng: np.random.Generator,
+    size: int,
+    show: Show,
+    start: Batch | None = None,
+    children_of: Vary | None = None,
+    generation: int = CHILDREN,
+) -> None:
+    """Climb for about `size` evaluations, from drawn starts or the batch `start`, by the moves of `children_of`."""
     spent = 0
     while spent < size:
         pool = start or starts(claim, climb_shape(claim, rng), rng, min(2 * CHILDREN, size - spent))
@@ -44,16 +55,16 @@ def climb(claim: Claim, rng: np.random.Generator, size: int, show: Show, start: 
         if not parts:
             show(pool)
             return
-        best = _fittest(pool, show(pool))
+        best = fittest(pool, show(pool))
         reached, waited = best[1].min(), 0
         while spent < size and waited < PATIENCE:
             elites = best[0]
-            children = min(CHILDREN, size - spent - (elites.count))
+            children = min(generation, size - spent - (elites.count))
             if children <= 0:
                 return
-            batch = _joined(elites, vary(parts, elites, rng, children))
+            batch = joined(elites, (children_of or vary)(parts, elites, rng, children))
             spent += batch.count or 0
-            best = _fittest(batch, show(batch))
+            best = fittest(batch, show(batch))
             waited = 0 if best[1].min() < reached - 1e-9 * abs(reached) else waited + 1
             reached = min(reached, best[1].min())
 
@@ -68,7 +79,7 @@ def starts(claim: Claim, shape: Shape, rng: np.random.Generator, count: int) -> 
     return Batch(*shape, {name: np.concatenate([sampled[name], bent[name]]) for name in parts}, count)
 
 
-def _fittest(batch: Batch, scores: Array) -> tuple[Batch, Array]:
+def fittest(batch: Batch, scores: Array) -> tuple[Batch, Array]:
     order = np.argsort(scores, kind="stable")
     # Equal scores are mostly equal instances; a plateau keeps some variety.
     _, first = np.unique(scores[order], return_index=True)
@@ -76,7 +87,7 @@ def _fittest(batch: Batch, scores: Array) -> tuple[Batch, Array]:
     return batch.take(order), scores[order]
 
 
-def _joined(first: Batch, second: Batch) -> Batch:
+def joined(first: Batch, second: Batch) -> Batch:
     arrays = {name: np.concatenate([values, second.arrays[name]]) for name, values in first.arrays.items()}
     return dataclasses.replace(first, arrays=arrays, count=first.count + second.count)
 

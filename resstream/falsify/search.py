@@ -14,25 +14,21 @@ from typing import Any
 import numpy as np
 
 from resstream.arithmetic import Array
-from resstream.claim import Assessment, Batch, Claim, Instance, Margin
+from resstream.claim import Batch, Claim, Instance, Margin
 from resstream.errors import ArithmeticLimit, ClaimError, ClaimFault, DomainError
-from resstream.falsify import batches, climb, corners, engines, exhaustion
+from resstream.falsify import batches, corners, exhaustion, integers
 from resstream.falsify.certify import Certificate, certify
 from resstream.falsify.evidence import weighed
+from resstream.falsify.registry import BATCH, ENGINE_OF, REGISTRY, SUSPECTS, Orders
+from resstream.falsify.scores import Scoring, scores_of
 from resstream.falsify.verdict import Tally, Verdict, add_up, conclude
 from resstream.workers import Run, Task, hired
 
-ENGINES = ("corners", "random", "climb", "hypothesis")
-"""The engines, in the order in which a plan first calls them."""
-
-BATCH = 8192
-"""Instances in a chunk of the random engine."""
+ENGINES = tuple(REGISTRY)
+"""The names of the engines, in the order in which a plan first calls them."""
 
 EXAMPLES = 100
 """Instances in a chunk of the Hypothesis engine."""
-
-SUSPECTS = 8
-"""Instances of a batch that are judged for their float64 margin; as many again are judged by lot."""
 
 EVERY = 16
 """Instances in a chunk of those that are gone through one by one."""
@@ -96,7 +92,7 @@ def budget_plan(claim: Claim, budget: int, chosen: Sequence[str] = ENGINES) -> l
     left = budget
     chunks: list[Chunk] = []
     for chunk in _endless(claim, budget):
-        if _ENGINE_OF.get(chunk.engine, chunk.engine) not in chosen:
+        if ENGINE_OF[chunk.engine].name not in chosen:
             continue
         size = min(chunk.size, left)
         chunks.append(Chunk(chunk.engine, chunk.number, size))
@@ -113,10 +109,6 @@ def exhaustion_plan(claim: Claim, budget: int) -> list[Chunk]:
     return [Chunk("exhaustion", number, min(EVERY, instances - start)) for number, start in enumerate(starts)]
 
 
-_ENGINE_OF = {"scan": "corners", "evolution": "climb"}
-"""Kinds of chunks that belong to an engine of another name."""
-
-
 def _endless(claim: Claim, budget: int) -> Iterator[Chunk]:
     shapes = corners.shapes(claim)
 
@@ -125,20 +117,39 @@ def _endless(claim: Claim, budget: int) -> Iterator[Chunk]:
             values = corners.enumerable(claim.parts(*shapes[number]), size)
             yield Chunk("corners", number, corners.combinations(values) if values else size)
 
+    def round_of_moves(number: int) -> Iterator[Chunk]:
+        yield Chunk("structures", number, 6144)
+        yield Chunk("patterns", number, 4096)
+        if claim.assuming:
+            yield Chunk("equations", number, 2048)
+        yield Chunk("growth", number, BATCH)
+        yield Chunk("descent", number, BATCH)
+
     yield from near(0, 16, 2048)
     yield Chunk("random", 0, 2048)
     for number in range(4):
         yield Chunk("climb", number, 4096)
+    if integers.has_integers(claim):
+        for number in range(2):
+            yield Chunk("scans", number, BATCH)
+            yield Chunk("sums", number, BATCH)
     for number in range(corners.scan_blocks(claim, BATCH, 3 * budget // (5 * BATCH))):
         yield Chunk("scan", number, BATCH)
-    yield from near(16, 48, 2048)
+    yield from round_of_moves(0)
+    yield from round_of_moves(1)
     yield Chunk("hypothesis", 0, EXAMPLES)
-    for number in range(4, 8):
+    yield from near(16, 28, 2048)
+    for number in range(4, 6):
+        yield Chunk("climb", number, BATCH)
+    yield from round_of_moves(2)
+    yield from near(28, 48, 2048)
+    for number in range(6, 8):
         yield Chunk("climb", number, BATCH)
     number = 1
     while True:
         yield Chunk("random", number, BATCH)
         yield Chunk("evolution", number, BATCH)
+        yield from round_of_moves(2 + number)
         for more in range(4):
             yield Chunk("climb", 4 + 4 * number + more, BATCH)
         yield Chunk("corners", 47 + number, 2048)
@@ -258,8 +269,8 @@ def run_chunk(claim: Claim, chunk: Chunk, seed: int) -> Tally:
     tally = Tally(engine=chunk.engine, single=claim.batched is False)
     judged: set[bytes] = set()
 
-    def show(raw: Batch, by_lot: int = 0) -> Array:
-        scores = examine(claim, raw, lots, tally, by_lot, judged)
+    def show(raw: Batch, by_lot: int = 0, scoring: Scoring = scores_of, ties: bool = True) -> Array:
+        scores = examine(claim, raw, lots, tally, by_lot, judged, scoring, ties)
         if tally.finished:
             raise _Finished
         return scores
@@ -268,8 +279,8 @@ def run_chunk(claim: Claim, chunk: Chunk, seed: int) -> Tally:
         if chunk.engine == "exhaustion":
             _judge_every(claim, chunk, tally)
         else:
-            _engine(claim, chunk, rng, show)
-    tally.engine = _ENGINE_OF.get(chunk.engine, chunk.engine)
+            ENGINE_OF[chunk.engine].kinds[chunk.engine](Orders(claim, chunk.number, chunk.size, rng, show))
+            tally.engine = ENGINE_OF[chunk.engine].name
     return tally
 
 
@@ -283,24 +294,6 @@ def _judge_every(claim: Claim, chunk: Chunk, tally: Tally) -> None:
             return
 
 
-def _engine(claim: Claim, chunk: Chunk, rng: np.random.Generator, show: Callable[..., Array]) -> None:
-    if chunk.engine == "random":
-        show(engines.random_batch(claim, rng, chunk.size), SUSPECTS)
-    elif chunk.engine == "corners":
-        shapes = corners.shapes(claim)
-        show(corners.corner_batch(claim, shapes[chunk.number % len(shapes)], rng, chunk.size), 2)
-    elif chunk.engine == "scan":
-        show(corners.scan_batch(claim, rng, chunk.number, BATCH), 2)
-    elif chunk.engine == "climb":
-        climb.climb(claim, rng, chunk.size, show)
-    elif chunk.engine == "evolution":
-        climb.differential_evolution(claim, rng, chunk.size, show)
-    elif chunk.engine == "hypothesis":
-        engines.hypothesis_instances(claim, chunk.size, int(rng.integers(2**32)), lambda raw: float(show(raw)[0]))
-    else:
-        raise ClaimError(f"engine {chunk.engine!r}: expected one of {', '.join(ENGINES)}")
-
-
 def examine(
     claim: Claim,
     raw: Batch,
@@ -308,26 +301,28 @@ def examine(
     tally: Tally,
     by_lot: int = SUSPECTS,
     judged: set[bytes] | None = None,
+    scoring: Scoring = scores_of,
+    ties: bool = True,
 ) -> Array:
     """Evaluate a batch in float64, judge its suspects and some by lot, and count what was seen in `tally`.
 
     Returns a score for each instance, the lower the nearer to a violation (see `scores_of`). Instances whose digest is
-    in `judged` are not judged again.
+    in `judged` are not judged again; without `ties` what float64 shows as a tie is none of the suspects.
     """
     try:
         assessment = claim.assess(raw)
     except ClaimFault as failure:
-        return _examine_halves(claim, raw, rng, tally, failure, judged)
+        return _examine_halves(claim, raw, rng, tally, failure, judged, scoring, ties)
     except ClaimError:
         raise
     except Exception as failure:
-        return _examine_halves(claim, raw, rng, tally, failure, judged)
+        return _examine_halves(claim, raw, rng, tally, failure, judged, scoring, ties)
     margin = assessment.conclusion
     accepted = raw.take(np.flatnonzero(assessment.met))
     tally.evaluations += raw.count
     tally.accepted += accepted.count
     tally.discarded += raw.count - accepted.count
-    scores = scores_of(assessment)
+    scores = scoring(assessment)
     if accepted.count < raw.count:
         tally.nearest_miss = min(tally.nearest_miss, float(np.min(assessment.missing[~assessment.met])))
     if not accepted.count:
@@ -340,7 +335,7 @@ def examine(
     tally.suspects += int(np.count_nonzero(relative < 0))
     # A chunk whose suspects were all cleared so far looks at fewer of the next ones.
     most = SUSPECTS if tally.acquitted < 3 * SUSPECTS else 2
-    for index in _to_judge(claim, accepted, margin, rng, by_lot, most):
+    for index in _to_judge(claim, accepted, margin, rng, by_lot, most, NEAR if ties else 0.0):
         instance = accepted.at(index)
         if judged is not None:
             digest = b"".join(values.tobytes() for values in instance.arrays.values())
@@ -351,27 +346,6 @@ def examine(
         if tally.finished:
             break
     return scores
-
-
-def scores_of(assessment: Assessment) -> Array:
-    """How near each instance of a batch is to a violation: negative beyond it, at most 1 where the hypotheses hold.
-
-    Elsewhere from 2 to 3, by how far the hypotheses are from holding; 4 where there is no float value.
-    """
-    scores = 2 + assessment.missing / (1 + assessment.missing)
-    scores[assessment.met] = _informed(assessment.conclusion)
-    return np.where(np.isnan(scores), 4.0, scores)
-
-
-def _informed(margin: Margin) -> Array:
-    """Relative margins that go to 1 where both sides vanish beside the usual scale of the batch.
-
-    There a margin says nothing: it is rounding, or a tie of two zeros, and a climb would never leave it again.
-    """
-    finite = margin.scale[np.isfinite(margin.scale)]
-    least = 1e-9 * (float(np.median(finite)) if len(finite) else 1.0) + 1e-300
-    with np.errstate(all="ignore"):
-        return (margin.slack + least) / (margin.scale + least)
 
 
 def _softened(margin: Margin) -> Array:
@@ -386,7 +360,7 @@ def _softened(margin: Margin) -> Array:
 
 
 def _to_judge(
-    claim: Claim, accepted: Batch, margin: Margin, rng: np.random.Generator, by_lot: int, most: int
+    claim: Claim, accepted: Batch, margin: Margin, rng: np.random.Generator, by_lot: int, most: int, near: float
 ) -> list[int]:
     """Indices to judge: the most suspicious in three orders, then some by lot, without repeats.
 
@@ -394,7 +368,7 @@ def _to_judge(
     stay as they are when the raw entries are nudged, the second is softened, the third the relative margin as it is.
     """
     relative = margin.relative
-    suspicious = np.flatnonzero(~(relative >= NEAR))
+    suspicious = np.flatnonzero(~(relative >= near))
     orders = [_softened(margin), relative]
     ranked = [suspicious[np.argsort(order[suspicious], kind="stable")] for order in orders]
     certain = _steady(claim, accepted, ranked, relative)[: SUSPECTS // 2]
@@ -454,7 +428,14 @@ _FLOAT_FAULTS = (ArithmeticLimit, DomainError, ArithmeticError, np.linalg.LinAlg
 
 
 def _examine_halves(
-    claim: Claim, raw: Batch, rng: np.random.Generator, tally: Tally, failure: Exception, judged: set[bytes] | None
+    claim: Claim,
+    raw: Batch,
+    rng: np.random.Generator,
+    tally: Tally,
+    failure: Exception,
+    judged: set[bytes] | None,
+    scoring: Scoring,
+    ties: bool,
 ) -> Array:
     """Find the instances on which evaluating the claim raises, and let the judge say whether rounding is to blame."""
     if raw.count == 1:
@@ -470,7 +451,7 @@ def _examine_halves(
     scores = np.full(count, 4.0)
     for half in (np.arange(count // 2), np.arange(count // 2, count)):
         if not tally.finished:
-            scores[half] = examine(claim, raw.take(half), rng, tally, 0, judged)
+            scores[half] = examine(claim, raw.take(half), rng, tally, 0, judged, scoring, ties)
     return scores
 
 

@@ -140,6 +140,17 @@ class Relation(ABC):
             missing += np.maximum(-margin.relative, 0)
         return met, missing
 
+    def missed_on_average(self, count: int) -> Array:
+        """By how much each instance misses it, in [0, 1] for each of its parts, the mean over the entries of a part.
+
+        One entry more that meets it counts here, however far off the others are.
+        """
+        return np.sum([part.mean_miss(count) for part in self.conjuncts], axis=0)
+
+    def mean_miss(self, count: int) -> Array:
+        """The same of one part: where it is no comparison of entries, by how much it is missed."""
+        return np.maximum(-self.margin(count).relative, 0)
+
 
 # ---- several decisions ------------------------------------------------------
 

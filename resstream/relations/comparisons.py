@@ -98,19 +98,28 @@ class Comparison(Relation):
     def margin(self, count: int) -> Margin:
         return self._nearest(count, np.argmin)
 
-    def _nearest(self, count: int, chosen: Callable[..., Array]) -> Margin:
-        """The margin of one entry of each instance: that of the smallest relative one, or of the largest."""
+    def entrywise(self, count: int) -> Margin:
+        """The float64 margins of every entry: slack and scale (count, entries)."""
         with np.errstate(all="ignore"):
             lhs, rhs = (_float_side(side, count) for side in (self.lhs, self.rhs))
             try:
                 slack, scale = self.slack(lhs, rhs), np.abs(lhs) + np.abs(rhs)
             except ValueError:
                 raise _no_fit(self.lhs, self.rhs) from None
-            slack, scale = slack.reshape(count, -1), scale.reshape(count, -1)
+        return Margin(slack.reshape(count, -1), scale.reshape(count, -1))
+
+    def mean_miss(self, count: int) -> Array:
+        return np.maximum(-self.entrywise(count).relative, 0).mean(axis=1)
+
+    def _nearest(self, count: int, chosen: Callable[..., Array]) -> Margin:
+        """The margin of one entry of each instance: that of the smallest relative one, or of the largest."""
+        every = self.entrywise(count)
+        slack, scale = every.slack, every.scale
+        with np.errstate(all="ignore"):
             if slack.shape[1] == 0:
                 raise ClaimFault(f"a relation between arrays without entries (shape {np.shape(self.lhs)})")
             if slack.shape[1] > 1:
-                place = chosen(Margin(slack, scale).relative, axis=1)[:, None]  # NaN comes first in both, and stays
+                place = chosen(every.relative, axis=1)[:, None]  # NaN comes first in both, and stays
                 slack, scale = np.take_along_axis(slack, place, 1), np.take_along_axis(scale, place, 1)
         return Margin(slack[:, 0], scale[:, 0])
 

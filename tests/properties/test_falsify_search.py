@@ -10,7 +10,7 @@ import pytest
 from resstream import claims
 from resstream.arithmetic import absolute, exact, largest_entry, sqrt, total
 from resstream.claim import at_most, claim, equal, every, less_than, more_than
-from resstream.domains import Matrix, NonConstant, RowStochastic, Vector, Whole
+from resstream.domains import Matrix, NonConstant, RowStochastic, Simplex, Vector, Whole
 from resstream.errors import ClaimError
 from resstream.falsify import corners, falsify, judge
 from resstream.falsify.search import ENGINES, budget_plan, run_chunk, search
@@ -30,6 +30,10 @@ def on_two_spheres(x, y):
 
 def distinct(s):
     return more_than(absolute(s[..., :1] - s[..., 1:2]), 0)
+
+
+def as_spread(p):
+    return every(equal(121 * total(p * p), 49), equal(1331 * total(p * p * p), 251))
 
 
 def long_enough(q, t):  # noqa: ARG001 - hypotheses name what the claim is over
@@ -81,6 +85,11 @@ class Trial:
         """A rotation by t radians is nearly half a turn for a few whole t among a hundred thousand."""
         return at_most(absolute(total(q * rotary(q, t))), exact("0.99999999") * total(q * q))
 
+    @claim("trial.power_sums", over={"p": Simplex(3)}, assuming=[as_spread])
+    def power_sums(p):
+        """The hypotheses hold at the six orders of (6, 3, 2)/11 alone."""
+        return at_most(p[..., :1], exact("0.5"))
+
     @claim("trial.artefacts", over={"A": RowStochastic("n"), "X": Matrix("n", "d")})
     def artefacts(A, X):
         """False, and beside exact zeros: rounding alone violates it in float64 everywhere, by as much as can be."""
@@ -125,9 +134,14 @@ def test_another_seed_is_another_search():
     )
 
 
+FALSE_FOR = {"equations": Trial.power_sums, "integers": Trial.whole_scan}
+"""False claims for the engines that look at hypotheses and whole numbers alone."""
+
+
 @pytest.mark.parametrize("engine", ENGINES)
 def test_every_engine_refutes_a_plainly_false_claim(engine):
-    verdict = falsify(claims.lookup("contraction.diameter_squared"), 20_000, engines=(engine,))
+    stated = FALSE_FOR.get(engine) or claims.lookup("contraction.diameter_squared")
+    verdict = falsify(stated, 20_000, engines=(engine,))
     assert verdict.status == "refuted"
     assert verdict.counterexample.engine == engine
 
