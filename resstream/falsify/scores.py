@@ -28,7 +28,7 @@ def gauged_scores(assessment: Assessment) -> Array:
     margin = assessment.conclusion
     missing = assessment.missing
     if assessment.assumed and not assessment.met.all():
-        missing = sum(relation.missed_on_average(len(missing)) for relation in assessment.assumed)
+        missing = np.sum([relation.missed_on_average(len(missing)) for relation in assessment.assumed], axis=0)
     of_conclusion = _informed(margin)
     with np.errstate(all="ignore"):
         alone = np.abs(margin.slack) == margin.scale

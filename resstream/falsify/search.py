@@ -280,7 +280,6 @@ def run_chunk(claim: Claim, chunk: Chunk, seed: int) -> Tally:
             _judge_every(claim, chunk, tally)
         else:
             ENGINE_OF[chunk.engine].kinds[chunk.engine](Orders(claim, chunk.number, chunk.size, rng, show))
-            tally.engine = ENGINE_OF[chunk.engine].name
     return tally
 
 
