@@ -87,6 +87,10 @@ def budget_plan(claim: Claim, budget: int, chosen: Sequence[str] = ENGINES) -> l
             raise ClaimError(f"engine {name!r}: expected some of {', '.join(ENGINES)}")
     if budget < 1:
         raise ClaimError(f"budget: expected at least 1 evaluation, got {budget}")
+    if all(name in _idle(claim) for name in chosen):
+        raise ClaimError(
+            f"engines: {', '.join(chosen)} look at hypotheses or whole numbers, of which {claim.id} has none"
+        )
     if tuple(chosen) == ENGINES and (every := exhaustion_plan(claim, budget)):
         return every
     left = budget
@@ -100,6 +104,11 @@ def budget_plan(claim: Claim, budget: int, chosen: Sequence[str] = ENGINES) -> l
         if left == 0:
             return chunks
     return chunks
+
+
+def _idle(claim: Claim) -> set[str]:
+    """The engines that have nothing to look at."""
+    return {*(() if claim.assuming else ("equations",)), *(() if integers.has_integers(claim) else ("integers",))}
 
 
 def exhaustion_plan(claim: Claim, budget: int) -> list[Chunk]:
@@ -150,6 +159,9 @@ def _endless(claim: Claim, budget: int) -> Iterator[Chunk]:
         yield Chunk("random", number, BATCH)
         yield Chunk("evolution", number, BATCH)
         yield from round_of_moves(2 + number)
+        if integers.has_integers(claim):
+            yield Chunk("scans", 1 + number, BATCH)
+            yield Chunk("sums", 1 + number, BATCH)
         for more in range(4):
             yield Chunk("climb", 4 + 4 * number + more, BATCH)
         yield Chunk("corners", 47 + number, 2048)
@@ -280,6 +292,8 @@ def run_chunk(claim: Claim, chunk: Chunk, seed: int) -> Tally:
             _judge_every(claim, chunk, tally)
         else:
             ENGINE_OF[chunk.engine].kinds[chunk.engine](Orders(claim, chunk.number, chunk.size, rng, show))
+    if chunk.engine in ENGINE_OF:
+        tally.engine = ENGINE_OF[chunk.engine].name
     return tally
 
 

@@ -242,6 +242,10 @@ def test_plans_refuse_unknown_engines_and_empty_budgets():
     for engines in ((), []):
         with pytest.raises(ClaimError, match=r"engines: expected some of corners, .*, got none"):
             budget_plan(Trial.true_claim, 100, engines)
+    for engine in ("equations", "integers"):
+        with pytest.raises(ClaimError, match=f"engines: {engine} look at hypotheses or whole numbers, of which trial"):
+            budget_plan(Trial.true_claim, 100, (engine,))
+    assert len(budget_plan(Trial.whole_scan, 200_000, ("integers", "equations"))) > 8
     with pytest.raises(ClaimError, match="budget: expected at least 1 evaluation, got 0"):
         budget_plan(Trial.true_claim, 0)
 
