@@ -27,6 +27,9 @@ from resstream.workers import Run, Task, hired
 ENGINES = tuple(REGISTRY)
 """The names of the engines, in the order in which a plan first calls them."""
 
+AMPLE = 100_000
+"""Evaluations from which a search has the engines of structures, patterns, growth and gradients before all else."""
+
 EXAMPLES = 100
 """Instances in a chunk of the Hypothesis engine."""
 
@@ -138,34 +141,41 @@ def _endless(claim: Claim, budget: int) -> Iterator[Chunk]:
     yield Chunk("random", 0, 2048)
     for number in range(4):
         yield Chunk("climb", number, 4096)
-    if integers.has_integers(claim):
+    ample = budget >= AMPLE
+    if ample and integers.has_integers(claim):
         for number in range(2):
             yield Chunk("scans", number, BATCH)
             yield Chunk("sums", number, BATCH)
     for number in range(corners.scan_blocks(claim, BATCH, 3 * budget // (5 * BATCH))):
         yield Chunk("scan", number, BATCH)
-    yield from round_of_moves(0)
-    yield from round_of_moves(1)
-    yield Chunk("hypothesis", 0, EXAMPLES)
-    yield from near(16, 28, 2048)
-    for number in range(4, 6):
-        yield Chunk("climb", number, BATCH)
-    yield from round_of_moves(2)
-    yield from near(28, 48, 2048)
-    for number in range(6, 8):
-        yield Chunk("climb", number, BATCH)
+    if ample:
+        yield from round_of_moves(0)
+        yield from round_of_moves(1)
+        yield Chunk("hypothesis", 0, EXAMPLES)
+        yield from near(16, 28, 2048)
+        for number in range(4, 6):
+            yield Chunk("climb", number, BATCH)
+        yield from round_of_moves(2)
+        yield from near(28, 48, 2048)
+        for number in range(6, 8):
+            yield Chunk("climb", number, BATCH)
+    else:
+        yield from near(16, 48, 2048)
+        yield Chunk("hypothesis", 0, EXAMPLES)
+        for number in range(4, 8):
+            yield Chunk("climb", number, BATCH)
     number = 1
     while True:
         yield Chunk("random", number, BATCH)
         yield Chunk("evolution", number, BATCH)
-        yield from round_of_moves(2 + number)
-        if integers.has_integers(claim):
-            yield Chunk("scans", 1 + number, BATCH)
-            yield Chunk("sums", 1 + number, BATCH)
         for more in range(4):
             yield Chunk("climb", 4 + 4 * number + more, BATCH)
         yield Chunk("corners", 47 + number, 2048)
         yield Chunk("hypothesis", number, EXAMPLES)
+        yield from round_of_moves(2 + number)
+        if integers.has_integers(claim):
+            yield Chunk("scans", 1 + number, BATCH)
+            yield Chunk("sums", 1 + number, BATCH)
         number += 1
 
 
