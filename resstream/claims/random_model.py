@@ -4,10 +4,12 @@ What is exact is an ordinary claim with `expectation`. The others are statistica
 level, and nothing certified is said of them.
 """
 
+import numpy as np
+
 from resstream.arithmetic import absolute, amax, exact, eye, ones, power, square, total, total_entry, where, zeros
 from resstream.claim import at_least, at_most, claim, equal, every, expectation, size
 from resstream.claims.sources import ANNOTATED, PAGE, TEXTBOOK
-from resstream.domains import Gaussian, Matrix, OnSphere, Orthogonal, Scalar, Signs, Uniform, Vector
+from resstream.domains import Count, Gaussian, Matrix, OnSphere, Orthogonal, Scalar, Signs, Uniform, Vector
 from resstream.reference import (
     attention_scores,
     backward_recursion,
@@ -32,7 +34,7 @@ def squared(x):
 # ---- means that are exact ---------------------------------------------------
 
 
-@claim("random.unit_vectors", over={"k": Vector("h")}, source=f"{ANNOTATED}, 6")
+@claim("random.unit_vectors", over={"k": Vector("h")}, sizes={"h": range(1, 5)}, source=f"{ANNOTATED}, 6")
 def random_unit_vectors(k):
     """The dot product of a vector k with a random unit vector, uniform on the sphere of R^h, has mean 0, mean square
     ||k||^2/h and mean fourth power 3 ||k||^4/(h (h + 2)): of two unit vectors the standard deviation is 1/sqrt h.
@@ -139,18 +141,15 @@ def paths_random_model(g, alpha):
     sublayers has the mean square alpha^(2k) ||g||^2: so path lengths weigh alpha^(2k). For two sublayers.
     """
     laws = [Gaussian("d", "d", divided_by="d")] * 2
+    pairs = [(i, j) for i in range(4) for j in range(i + 1)]
+
+    def products(J, K):
+        along = (g, alpha * g @ J, alpha * g @ K, square(alpha) * g @ K @ J)
+        return np.concatenate([total(along[i] * along[j]) + 0 * J[:1, :1] for i, j in pairs], axis=-1)
+
     lengths = [0, 1, 1, 2]
-
-    def along(J, K):
-        return g, alpha * g @ J, alpha * g @ K, square(alpha) * g @ K @ J
-
-    def together(i, j):
-        return expectation(laws, lambda J, K: total(along(J, K)[i] * along(J, K)[j]))
-
-    return every(
-        *(equal(together(i, i), power(alpha, 2 * k) * squared(g)) for i, k in enumerate(lengths)),
-        *(equal(together(i, j), 0) for i in range(4) for j in range(i)),
-    )
+    expected = [power(alpha, 2 * lengths[i]) * squared(g) if i == j else 0 * alpha for i, j in pairs]
+    return equal(expectation(laws, products), np.concatenate(expected, axis=-1))
 
 
 @claim(
@@ -197,16 +196,18 @@ def random_direction_in_a_subspace(B):
 
 @claim(
     "shell.mean_and_variance",
-    over={"s": Scalar()},
+    over={"d": Count("d")},
+    sizes={"d": range(2, 5)},
     source=f"{PAGE}, after Corollary 1 (the thin shell)",
 )
-def shell_mean_and_variance(s):
-    """For a standard normal x in R^d, shifted by any constant, ||P x||^2 has the mean d - 1 and the variance 2 (d - 1):
-    beside its mean the deviation vanishes as d grows, which is the thin shell. Here d = 4.
+def shell_mean_and_variance(d):
+    """For a standard normal x in R^d, ||P x||^2 has the mean d - 1 and the variance 2 (d - 1): beside its mean the
+    deviation vanishes as d grows, which is the thin shell.
     """
-    length = expectation(Gaussian(1, 4), lambda x: squared(centre(x + s)))
-    spread = expectation(Gaussian(1, 4), lambda x: square(squared(centre(x + s)) - 3))
-    return every(equal(length, 3), equal(spread, 6))
+    law = Gaussian(1, "d")
+    length = expectation(law, lambda x: squared(centre(x)))
+    spread = expectation(law, lambda x: square(squared(centre(x)) - (d - 1)))
+    return every(equal(length, d - 1), equal(spread, 2 * (d - 1)))
 
 
 JL = {"x": Vector("d")}
