@@ -214,6 +214,8 @@ def test_signs_of_numbers_beyond_every_enclosure():
     assert (exp(far) - exp(far - 1)).flat[0] > 0
     assert (exp(-far) - exp(1 - far)).flat[0] < 0
     assert (exp(far) / (1 + exp(far))).flat[0] < 1
+    farther = numbers(Fraction(10) ** 5000)  # the bits of which no enclosure has, so that the difference alone tells
+    assert (exp(farther) - exp(farther - 1)).flat[0] > 0
     assert (exp(far) - exp(far + 1)).flat[0].size() == (exp(far + 1) - exp(far)).flat[0]
 
 
