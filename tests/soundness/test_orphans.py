@@ -22,9 +22,9 @@ def loops(x):
 """
 
 
-def start(*arguments: str, cwd: Path) -> subprocess.Popen:
+def start(*arguments: str, cwd: Path, first: str = "") -> subprocess.Popen:
     return subprocess.Popen(
-        [sys.executable, "-c", "from resstream.cli import main; main()", *arguments],
+        [sys.executable, "-c", f"{first}from resstream.cli import main; main()", *arguments],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -57,12 +57,19 @@ def wait_until(condition, seconds: float) -> bool:
     return False
 
 
+FALSIFY = ("falsify", "mine.py", "--workers", "2")
+
+
 @pytest.mark.parametrize(
-    "arguments", [("falsify", "mine.py", "--workers", "2"), ("reproduce", "--retrain")], ids=lambda value: value[0]
+    ("arguments", "first"),
+    [(FALSIFY, ""), (FALSIFY, "import os; del os.fork; "), (("reproduce", "--retrain"), "")],
+    ids=["forked", "loky", "new interpreters"],
 )
-def test_no_worker_outlives_a_killed_parent(tmp_path, arguments):
+def test_no_worker_outlives_a_killed_parent(tmp_path, arguments, first):
+    if first:
+        pytest.importorskip("loky", reason="not installed: pip install 'resstream[parallel]'")
     (tmp_path / "mine.py").write_text(LOOPING)
-    process = start(*arguments, cwd=tmp_path)
+    process = start(*arguments, cwd=tmp_path, first=first)
     try:
         assert wait_until(lambda: len(session(process.pid)) >= 3, 60), "no worker was started"
         time.sleep(0.5)
