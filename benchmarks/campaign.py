@@ -62,15 +62,15 @@ def played(record: Mapping[str, Sequence[Brought]], strategy: Strategy) -> dict[
     A claim whose record ends without a refutation goes on as its last chunk did: it takes its time, and brings nothing.
     """
     standings = {name: Standing() for name in record}
-    at, clock, turn = dict.fromkeys(record, 0), 0.0, 0
+    at, clock = dict.fromkeys(record, 0), 0.0
     left = {name for name, chunks in record.items() if chunks[-1].refuted}
     refuted: dict[str, float] = {}
     while left:
-        name = strategy(turn, standings.items())
+        name = strategy(standings.items())
         assert name is not None
         chunks, place = record[name], at[name]
         brought = chunks[place] if place < len(chunks) else chunks[-1]._replace(margin=None, region="", refuted=False)
-        clock, turn, at[name] = clock + brought.seconds, turn + 1, place + 1
+        clock, at[name] = clock + brought.seconds, place + 1
         standings[name].saw(brought.margin, brought.region, brought.seconds)
         if brought.refuted:
             refuted[name] = clock

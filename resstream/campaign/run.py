@@ -149,7 +149,7 @@ class _Campaign:
                 yield Task(_shrunk, self.claims[following], (self.seed, *self.unshown[following], SHRINKING))
                 turn += 1
                 continue
-            key = choose(turn, ((key, one) for key, one in self.standings.items() if key not in self.over))
+            key = choose((key, one) for key, one in self.standings.items() if key not in self.over)
             if key is None:
                 return
             chunk = next(self.chunks[key], None)

@@ -1,16 +1,17 @@
-"""Where the next chunk goes: to claims of which the last chunks brought something new, for what their time costs.
+"""Where the next chunk goes: shares of time, larger for claims of which the last chunks brought something new.
 
 A chunk has brought something if the nearest instance that it saw lies in a region that no chunk of the claim had come
 nearest in (its sizes, its options, the order of magnitude of its margin), or if the smallest margin fell by a
 hundredth. Of each claim the share of such chunks is kept, newer ones counting more, starting from one: whoever is new
-is promising. Three of four chunks go where this share by second is largest; each fourth goes to the claim that had the
-least time, so that nothing is given up, however little it promised.
+is promising. Each claim has one chunk first; then the time that a claim has is held in proportion to a half and this
+share, so that one which always brings something has three times the time of one that brings nothing, and nothing is
+given up, however little it promised.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from resstream.claim import Instance
@@ -21,8 +22,8 @@ KEPT = 0.85
 FALL = 0.99
 """The smallest margin has fallen when it is below so much of what it was."""
 
-TURNS = 4
-"""Each so many chunks, one goes to the claim that had the least time."""
+LEAST = 0.5
+"""What is added to the share of chunks that brought something: what a claim has that brings nothing."""
 
 
 def region_of(nearest: Instance | None, margin: float) -> str:
@@ -66,24 +67,19 @@ class Standing:
         """Seconds that it had, or will have had when what is under way is done."""
         return self.seconds + self.pending * self.cost
 
-    @property
-    def worth(self) -> float:
-        """What the next chunk promises by second; what was never tried is worth most."""
-        return self.promise * KEPT**self.pending / max(self.cost, 1e-3) if self.chunks else math.inf
+
+def choose(standings: Iterable[tuple[str, Standing]]) -> str | None:
+    """The claim that the next chunk goes to; None where there is none. Of several: the first."""
+    standings = list(standings)
+    new = (key for key, one in standings if not one.chunks and not one.pending)
+    return next(new, None) or _least(standings, lambda one: one.spent / (LEAST + one.promise))
 
 
-def choose(turn: int, standings: Iterable[tuple[str, Standing]]) -> str | None:
-    """The claim that the next chunk goes to, by the number of the turn; None where there is none. Ties: the first."""
-    standings = [(key, standing) for key, standing in standings]
-    new = [key for key, standing in standings if not standing.chunks and not standing.pending]
-    if new:
-        return new[0]
-    if turn % TURNS == 0:
-        return min(standings, key=lambda one: one[1].spent, default=("", None))[0] or None
-    return max(standings, key=lambda one: one[1].worth, default=("", None))[0] or None
-
-
-def equal(turn: int, standings: Iterable[tuple[str, Standing]]) -> str | None:
+def equal(standings: Iterable[tuple[str, Standing]]) -> str | None:
     """Equal shares of time, which the strategy is held against: the claim that had the least."""
-    del turn
-    return min(standings, key=lambda one: one[1].spent, default=("", None))[0] or None
+    return _least(standings, lambda one: one.spent)
+
+
+def _least(standings: Iterable[tuple[str, Standing]], measure: Callable[[Standing], float]) -> str | None:
+    ranked = min(standings, key=lambda one: (measure(one[1]), one[1].pending), default=None)
+    return ranked and ranked[0]

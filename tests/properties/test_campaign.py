@@ -209,24 +209,36 @@ def standings(**seen):
     return found
 
 
-def test_time_goes_where_something_new_was_seen():
-    still = [(0.5, "n=2 1e-1", 1.0)] * 12
-    moving = [(0.5 / (k + 1), f"n={k}", 1.0) for k in range(12)]
-    given = standings(still=still, moving=moving)
-    turns = [choose(turn, given.items()) for turn in range(8)]
-    assert turns == ["still", "moving", "moving", "moving"] * 2  # each fourth to whoever had the least time
-    assert {equal(turn, given.items()) for turn in range(8)} == {"still"}
+def played(given, strategy, chunks):
+    """How many of the next chunks each claim has, where all go on as they did."""
+    count = dict.fromkeys(given, 0)
+    for number in range(chunks):
+        key = strategy(given.items())
+        count[key] += 1
+        new = key == "moving"
+        given[key].saw(0.5, f"n={number} {key}" if new else "n=2 1e-1", given[key].cost)
+    return count
 
 
-def test_what_is_new_comes_first_what_is_dear_later_and_what_is_over_never():
+def test_time_goes_where_something_new_is_seen_and_nothing_is_given_up():
+    still = [(0.5, "n=2 1e-1", 1.0)] * 40
+    moving = [(0.5, f"n={k}", 1.0) for k in range(40)]
+    assert played(standings(still=still, moving=moving), equal, 100) == {"still": 50, "moving": 50}
+    shares = played(standings(still=still, moving=moving), choose, 400)
+    assert shares["still"] > 0
+    assert shares["moving"] > 2 * shares["still"]
+
+
+def test_what_is_new_comes_first_what_is_dear_has_fewer_chunks_and_what_is_under_way_counts():
     given = standings(cheap=[(0.5, "a", 0.1)] * 3, dear=[(0.5, "a", 10.0)] * 3, new=[])
-    assert choose(1, given.items()) == "new"
+    assert choose(given.items()) == "new"
     given["new"].pending = 1
-    assert choose(1, given.items()) in ("cheap", "new")
     del given["new"]
-    assert choose(1, given.items()) == "cheap"
-    assert choose(1, {}.items()) is None
-    assert equal(1, {}.items()) is None
+    assert choose(given.items()) == "cheap"
+    given["cheap"].pending = 1000
+    assert choose(given.items()) == "dear"
+    assert choose({}.items()) is None
+    assert equal({}.items()) is None
 
 
 def test_a_standing_counts_regions_and_falls():
