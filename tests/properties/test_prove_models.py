@@ -50,7 +50,7 @@ def test_then_numbers_a_little_off_and_then_none():
 
 def test_steps_shrink():
     values = [found[0] for found in models._nearby({0: fmpq(0)})]
-    assert len(values) == 1 + 4 + models.NEARBY
+    assert len(values) == 1 + 4 + 24
     assert values[:5] == [0] * 5
     assert {int(value * 10 ** (2 + k // 3)) for k, value in enumerate(values[5:])} == {-2, -1, 0, 1, 2}
     assert all((value * 10 ** (2 + k // 3)).q == 1 for k, value in enumerate(values[5:]))
