@@ -16,6 +16,7 @@ from flint import arb, ctx, fmpq, fmpz
 import resstream
 from resstream.arithmetic import RATIONAL, SYMBOLIC, Ball, BallEntry, DualEntry, RationalEntry, SymbolicEntry, exact
 from resstream.arithmetic.entries import Entries, Entry, NoValue, at_most_one, entries_of, negated, place, refuse
+from resstream.arithmetic.rationals import one_entry
 from resstream.arithmetic.solver import Formula
 from resstream.errors import ForeignNumber, NotExact, NotExpressible, Unbounded, Undecided, Undefined
 
@@ -552,6 +553,22 @@ def test_rationals_where_they_have_no_value_or_no_rational_one():
     assert RATIONAL.array([THREE, "1/2"]).tolist() == [3, fmpq(1, 2)]
     with RATIONAL.working():
         assert THREE.of(fmpq(1, 2)) == fmpq(1, 2)
+
+
+def test_roots_of_rationals():
+    for degree in (3, 4, 5):
+        for root in (fmpq(0), fmpq(1), fmpq(2, 3), fmpq(7)):
+            assert RationalEntry(root**degree).root(degree).value == root
+        for value in (fmpq(2), fmpq(1, 2), fmpq(9, 8)):
+            with pytest.raises(NotExact, match=f"the root of degree {degree} of {value} is not rational"):
+                RationalEntry(value).root(degree)
+        for value in (fmpq(-8), fmpq(-1, 2)):
+            nothing = RationalEntry(value).root(degree)
+            assert isinstance(nothing, NoValue)
+            assert nothing.certain
+            assert nothing.reason.startswith(f"root of the negative number {value} in")
+    made = one_entry(THREE)
+    assert (made.shape, made.dtype, made.item()) == ((), object, 3)
 
 
 def test_branches_on_expressions_that_are_not_known():
