@@ -15,13 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from resstream import arithmetic, reference, relations
+from resstream import arithmetic, domains, reference, relations
 from resstream.arithmetic import Exact, Literal, power
 from resstream.claim import Claim
 from resstream.domains import size
 from resstream.errors import DomainError
 from resstream.falsify.syntax import DEEPEST, ExpressionError, parse
-from resstream.falsify.written_domains import domain_of
+from resstream.falsify.written_domains import domain_makers, domain_of, law_makers
 from resstream.relations import Relation
 
 LARGEST_EXPONENT = 16
@@ -139,6 +139,7 @@ FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     **{name: getattr(arithmetic, name) for name in _ARITHMETIC},
     **{name: getattr(reference, name) for name in _REFERENCE},
     "abs": arithmetic.absolute,
+    "expectation": domains.expectation,
     "transpose": _transpose,
 }
 """What an expression may call."""
@@ -154,8 +155,8 @@ RELATIONS: Mapping[str, Callable[..., Relation]] = {
 }
 """What an expression that states a relation may call as well."""
 
-_QUANTIFIED = ("exists", "for_all")
-"""Relations of a new name: exists(P in Permutation(n), equal(x @ P, descending(x)))."""
+_BINDING = ("exists", "expectation", "for_all")
+"""Of a new name: exists(P in Permutation(n), equal(x @ P, descending(x))), expectation(q in Signs(1, n), q)."""
 
 _OF_CONSTANTS = ("Lp",)
 """Functions of numbers that are known when an expression is read."""
@@ -337,8 +338,8 @@ class _Compiler:
         for argument in node.args:
             if isinstance(argument, ast.Starred):
                 raise self.refuse(argument, "expected no *")
-        if name in _QUANTIFIED:
-            return self._quantified(node, name, depth)
+        if name in _BINDING:
+            return self._bound_by(node, name, depth)
         arguments = [self.compile(argument, depth + 1) for argument in node.args]
         keywords: dict[str, Compiled] = {}
         for keyword in node.keywords:
@@ -358,17 +359,24 @@ class _Compiler:
 
         return self._constant_call(node, name, call) if name in _OF_CONSTANTS else call
 
-    def _quantified(self, node: ast.Call, name: str, depth: int) -> Compiled:
-        """`exists(c in Matrix(1, d), relation, witness, ...)` or `for_all(P in Permutation(n), relation)`."""
-        form = f"{name}(P in Permutation(n), relation{', witness, ...' if name == 'exists' else ''})"
-        if node.keywords or len(node.args) < 2 or (name == "for_all" and len(node.args) > 2):
+    def _bound_by(self, node: ast.Call, name: str, depth: int) -> Compiled:
+        """`exists(c in Matrix(1, d), relation, witness, ...)`, `for_all(P in Permutation(n), relation)` or
+        `expectation(q in Gaussian(1, d), value)`.
+        """
+        form = {
+            "exists": "exists(P in Permutation(n), relation, witness, ...)",
+            "expectation": "expectation(q in Gaussian(1, d), value)",
+            "for_all": "for_all(P in Permutation(n), relation)",
+        }[name]
+        if node.keywords or len(node.args) < 2 or (name != "exists" and len(node.args) > 2):
             raise self.refuse(node, f"expected {form}")
         binder, stated, *others = node.args
         if not isinstance(binder, ast.Compare) or not isinstance(binder.left, ast.Name) or len(binder.ops) != 1:
             raise self.refuse(binder, f"expected a new name and its domain, as in {form}")
         if not isinstance(binder.ops[0], ast.In):
             raise self.refuse(binder, f"expected `in` between the name and its domain, as in {form}")
-        new, domain = binder.left.id, domain_of(self.text, binder.comparators[0])
+        makers = law_makers() if name == "expectation" else domain_makers()
+        new, domain = binder.left.id, domain_of(self.text, binder.comparators[0], makers)
         if new in {*self.names, *self.sizes, *self.bound, *CONSTANTS, *self.functions}:
             raise self.refuse(binder, f"the name {new} has a meaning already, expected a new one")
         for size_name in sorted(domain.size_names() - set(self.sizes)):

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import ast
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeVar
 
 from resstream import domains
 from resstream.arithmetic.literals import read_number
 from resstream.domains import Domain
+from resstream.domains.expectation import Randomness
+from resstream.domains.laws import Law
 from resstream.errors import DomainError
 from resstream.falsify.syntax import ExpressionError, parse
 
 LARGEST_NUMBER = 10**18
 """Numbers of a domain given as text may not go beyond this."""
+
+Made = TypeVar("Made")
 
 _MAKERS = ("Vector", "Scores", "Simplex", "RankOne", "Integers")
 """Functions that make a domain and read as one."""
@@ -28,6 +32,12 @@ def domain_makers() -> dict[str, Callable[..., Domain]]:
     return {**makers, **{name: getattr(domains, name) for name in _MAKERS}}
 
 
+def law_makers() -> dict[str, Callable[..., Randomness]]:
+    """What makes what a mean may be taken over, by name: a law, or a domain, which a finite one stands for."""
+    laws = {name: value for name, value in vars(domains).items() if isinstance(value, type) and issubclass(value, Law)}
+    return {**domain_makers(), **{name: value for name, value in laws.items() if value is not Law}}
+
+
 def parse_domain(text: str) -> Domain:
     """A domain from text: Causal(n), Matrix(n, 3), Norm(d, kinds=("l1",)), Scalar(0, 1/3), Stack(L, Matrix(d, d)).
 
@@ -35,12 +45,11 @@ def parse_domain(text: str) -> Domain:
     the place, and so does what the domain refuses.
     """
     tree = parse(text, "domain")
-    return domain_of(text, tree)
+    return domain_of(text, tree, domain_makers())
 
 
-def domain_of(text: str, node: ast.expr) -> Domain:
-    """The domain that a node of the syntax tree of a text is a call of."""
-    makers = domain_makers()
+def domain_of(text: str, node: ast.expr, makers: Mapping[str, Callable[..., Made]]) -> Made:
+    """The domain, or law, that a node of the syntax tree of a text is a call of."""
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
         raise ExpressionError("domain", text, node, "expected a domain such as Causal(n)")
     name = node.func.id
@@ -69,7 +78,7 @@ def _domain_argument(text: str, node: ast.expr) -> Any:
     if isinstance(node, ast.Name):
         return node.id
     if isinstance(node, ast.Call):
-        return domain_of(text, node)
+        return domain_of(text, node, domain_makers())
     if isinstance(node, (ast.Tuple, ast.List)):
         return tuple(_domain_argument(text, entry) for entry in node.elts)
     if isinstance(node, ast.Constant) and (node.value is None or isinstance(node.value, (bool, str))):
@@ -98,4 +107,4 @@ def _number(text: str, node: ast.expr) -> int | Fraction:
     raise ExpressionError("domain", text, node, "expected a size, a number, None, a name or a domain")
 
 
-__all__ = ["domain_makers", "domain_of", "parse_domain"]
+__all__ = ["domain_makers", "domain_of", "law_makers", "parse_domain"]

@@ -249,6 +249,12 @@ MIDDLE = "(amax(X, -2) + amin(X, -2)) / 2"
         ("exists(c in Matrix(1, d), at_most(abs(X - c), enclosing_radius(X, LINF) / 2), mean(X, -2))", "refuted"),
         ("for_all(P in Permutation(n), exists(Q in Permutation(n), equal(x @ P @ Q, x)))", "survived"),
         ("negation(exists(j in Subset(n, 1), at_least(total(j * x), amax(x) + 1)))", "survived"),
+        ("equal(expectation(s in Signs(1, n), total(s * x) ** 2), total(x ** 2))", "survived"),
+        ("equal(expectation(s in Signs(1, n), total(s * x) ** 2), total(x) ** 2)", "refuted"),
+        ("equal(expectation(P in Permutation(n), x @ P), mean(x))", "survived"),
+        ("equal(expectation(q in OnSphere(n), total(q * x) ** 2), total(x ** 2))", "refuted"),
+        ("equal(expectation(q in Gaussian(1, n, variance=1/2), total(q * x) ** 2), total(x ** 2) / 2)", "survived"),
+        ("for_all(P in Permutation(n), equal(expectation(s in Signs(1, n), total(s * x @ P)), 0))", "survived"),
     ],
 )  # fmt: skip
 def test_quantified_relations_as_text(conclusion, wanted):
@@ -269,6 +275,12 @@ def test_quantified_relations_as_text(conclusion, wanted):
         ("exists(P in 3, equal(x, x))", "expected a domain such as"),
         ("for_all(P in Permutation(n), equal(x, x), x)", r"expected for_all\(P in Permutation\(n\), relation\)"),
         ("exists(P in Permutation(n))", "expected exists"),
+        ("exists(q in Gaussian(1, n), equal(x, x))", "unknown domain 'Gaussian'"),
+        ("equal(expectation(q in Gaussian(1, n)), x)", r"expected expectation\(q in Gaussian\(1, d\), value\)"),
+        ("equal(expectation(Gaussian(1, n), x), x)", "expected a new name and its domain, as in expectation"),
+        ("equal(expectation(q in Vector(n), q), x)", "finite"),
+        ("equal(expectation(q in Gaussian(1, m), total(q)), total(x))", "size 'm' is none of the claim's"),
+        ("equal(expectation(q in Nothing(1, n), q), x)", "unknown domain 'Nothing'"),
         ("exists(P in Permutation(n), equal(x, x), witnesses=x)", "expected exists"),
         ("every(exists(P in Permutation(n), equal(x, x)), equal(P, P))", "unknown name 'P'"),
         ("exists(P in Permutation(n), exists(P in Permutation(n), equal(x, x)))", "the name P has a meaning already"),
@@ -281,6 +293,11 @@ def test_quantified_relations_as_text(conclusion, wanted):
 def test_what_is_no_quantified_relation_is_refused(text, message):
     with pytest.raises(ClaimError, match=message):
         falsify(vary(a_row, conclusion=text), 100)
+
+
+def test_a_mean_is_a_side():
+    grown = vary(a_row, lhs="expectation(s in Signs(1, n), total(s * x) ** 2)", rhs="total(x ** 2)")
+    assert falsify(grown, 600).status == "survived"
 
 
 def test_a_side_states_no_relation():

@@ -29,7 +29,11 @@ LETTERS = {
 """The arrays of the examples, which the page shows."""
 
 SIZES = {"n": 3, "d": 2}
-QUANTIFIED = {"exists": "name in domain, relation, *witnesses", "for_all": "name in domain, relation"}
+BINDING = {
+    "exists": "name in domain, relation, *witnesses",
+    "expectation": "name in law, value",
+    "for_all": "name in domain, relation",
+}
 """How expressions write these: Python takes a function in place of the name."""
 
 
@@ -44,12 +48,13 @@ def read(system):
 def evaluated(text):
     """The value of an example: fractions where it is rational, ten digits of a certified enclosure elsewhere."""
     names = (*LETTERS, "Js")
-    expression = side(text, names, "example")
+    expression = side(text, names, "example", tuple(SIZES))
     for system in (RATIONAL, Ball(256)):
         with system.working():
             scope = read(system)
             try:
-                value = expression(**{name: scope[name] for name in inspect.signature(expression).parameters})
+                with evaluating(Objects(scope, SIZES)):
+                    value = expression(**{name: scope[name] for name in inspect.signature(expression).parameters})
                 value = value * system.array([1]) if not isinstance(value, np.ndarray) else value
             except NotExact:
                 continue
@@ -76,8 +81,8 @@ def decided(text):
 def signature(name):
     if name in CONSTANTS:
         return name
-    if name in QUANTIFIED:
-        return f"{name}({QUANTIFIED[name]})"
+    if name in BINDING:
+        return f"{name}({BINDING[name]})"
     parameters = [
         ("*" if one.kind is one.VAR_POSITIONAL else "")
         + (one.name if one.default is one.empty else f"{one.name}={shown(one.default)}")
