@@ -441,11 +441,12 @@ export function cloudRoom(root, { state: given, presets, defaults, changed, link
     }
     playing = state.layer >= state.depth ? 0 : state.layer;
     play.textContent = "❚❚ Pause";
-    let before = performance.now();
+    // A frame is stamped with when it began, which may be before the press: the first one moves nothing.
+    let before = Infinity;
     /** @param {number} now */
     const tick = (now) => {
       if (playing === null) return;
-      playing += (now - before) / 1000 / SECONDS_A_LAYER;
+      playing += Math.max(now - before, 0) / 1000 / SECONDS_A_LAYER;
       before = now;
       if (playing >= state.depth) {
         const layer = state.depth;
