@@ -285,6 +285,8 @@ def run_chunk(claim: Claim, chunk: Chunk, seed: int) -> Tally:
         claim = _settled(claim)
     except ClaimFault as failure:
         return Tally(error=_fault(claim, failure))
+    if chunk.engine != "exhaustion" and chunk.engine not in ENGINE_OF:
+        raise ClaimError(f"engine {chunk.engine!r}: expected some of {', '.join(ENGINE_OF)}")
     words = [seed, *claim.seed_words(), *chunk.engine.encode(), chunk.number]
     rng = np.random.default_rng(words)
     lots = np.random.default_rng([*words, 1])  # so that what is judged has no say in what is drawn

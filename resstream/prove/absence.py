@@ -34,9 +34,7 @@ def none_meets(
             for chosen in itertools.product(*domain.options().values())
             for case in cases()
         )
-    except (
-        Exception
-    ):  # the solver is no part of it, or the domain or the relation has no words there: nothing is proved
+    except Exception:  # the solver is not installed, or has no words for the domain or the relation: nothing is proved
         return False
 
 

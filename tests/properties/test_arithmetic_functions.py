@@ -143,7 +143,7 @@ def test_functions_of_entries_agree():
         assert f"(rational at {at} alone; other" in function.__doc__
         assert f">>> {name}(RATIONAL.array([{at}])).tolist()\n    [{value}]\n" in function.__doc__
         assert function(RATIONAL.array([at])).tolist() == [value]
-    assert np.allclose(ar.erf(X), np.vectorize(math.erf)(X), rtol=1e-15)
+    assert np.allclose(ar.erf(X), np.vectorize(math.erf)(X), rtol=1e-15, atol=1e-100)
     assert ar.exp(np.array(BALL.array([0])[0], dtype=object)).shape == ()
 
 
@@ -322,7 +322,7 @@ def cube(x):
 
 def test_derivatives_of_floats_one_inside_another():
     x, v = np.array([[0.5, -1.25], [2.0, 0.0]]), np.array([[1.0, 3.0], [-2.0, 0.5]])
-    assert np.allclose(ar.derivative(cube, x, v), 3 * x * x * v, rtol=1e-15)
+    assert np.allclose(ar.derivative(cube, x, v), 3 * x * x * v, rtol=1e-15, atol=1e-100)
     inner = lambda y: ar.derivative(cube, y, np.ones_like(x))  # noqa: E731
     assert np.allclose(ar.derivative(inner, x, v), 6 * x * v, rtol=1e-9, atol=1e-9)
     for scale in (1e-6, 1e6):
@@ -396,10 +396,10 @@ def test_jacobians_gradients_and_hessians(system):
         x = system.array([[2.0, -1.0]])
         J = ar.jacobian(lambda z: (z * z) @ system.array(W), x)
         assert J.shape == (2, 3)
-        assert np.allclose(floats(J), 2 * np.array([[2.0], [-1.0]]) * W, rtol=1e-14)
+        assert np.allclose(floats(J), 2 * np.array([[2.0], [-1.0]]) * W, rtol=1e-14, atol=1e-100)
         matrix = system.array([[2.0, -1.0], [0.5, 3.0]])
         G = ar.gradient(lambda z: ar.total_entry(cube(z)), matrix)
-        assert np.allclose(floats(G), 3 * np.array([[4, 1], [0.25, 9]]), rtol=1e-14)
+        assert np.allclose(floats(G), 3 * np.array([[4, 1], [0.25, 9]]), rtol=1e-14, atol=1e-100)
         H = ar.hessian(lambda z: ar.total(z[..., :1] * z[..., :1] * z[..., 1:]), x)
         assert np.allclose(floats(H), [[-2, 4], [4, 0]], rtol=1e-9, atol=1e-9)
         with pytest.raises(
@@ -412,13 +412,13 @@ def test_jacobians_gradients_and_hessians(system):
 
 def test_gradients_of_a_batch():
     several = np.stack([np.stack([X, 2 * X]), np.stack([X + 1, -X])])
-    assert np.allclose(ar.gradient(lambda z: ar.total_entry(cube(z)), several), 3 * several**2, rtol=1e-14)
+    assert np.allclose(ar.gradient(lambda z: ar.total_entry(cube(z)), several), 3 * several**2, rtol=1e-14, atol=1e-100)
     assert ar.gradient(cube, RATIONAL.array([[2]])).tolist() == [[12]]
     batch = np.stack([X, 2 * X, X + 1])
     for system in (FLOAT64, RATIONAL):
         gradients = ar.gradient(lambda z: ar.total_entry(cube(z)), system.array(batch))
-        assert np.allclose(floats(gradients), 3 * batch**2, rtol=1e-14)
+        assert np.allclose(floats(gradients), 3 * batch**2, rtol=1e-14, atol=1e-100)
         rows = system.array(batch[:, :1])
         jacobians = ar.jacobian(cube, rows)
         assert jacobians.shape == (3, 3, 3)
-        assert np.allclose(floats(jacobians), [np.diag(3 * b[0] ** 2) for b in batch], rtol=1e-14)
+        assert np.allclose(floats(jacobians), [np.diag(3 * b[0] ** 2) for b in batch], rtol=1e-14, atol=1e-100)

@@ -113,7 +113,7 @@ def test_exact_literals_with_arrays_from_both_sides(a, x):
                 elif system is RATIONAL:
                     assert result == number(wanted)
                 else:
-                    assert math.isclose(result, wanted, rel_tol=1e-15, abs_tol=1e-15)
+                    assert result == pytest.approx(wanted, rel=1e-15, abs=1e-15)
 
 
 def test_exact_takes_whole_numbers_fractions_and_text():
@@ -172,8 +172,8 @@ def test_literals_that_are_no_fractions_against_sympy(name):
     build, expression = KNOWN[name]
     literal = build()
     assert isinstance(literal, Irrational)
-    assert math.isclose(literal.nearest, float(expression), rel_tol=1e-14)
-    assert math.isclose((FLOAT64.array([1.0]) * literal)[0], float(expression), rel_tol=1e-14)
+    assert literal.nearest == pytest.approx(float(expression), rel=1e-14, abs=0)
+    assert (FLOAT64.array([1.0]) * literal)[0] == pytest.approx(float(expression), rel=1e-14, abs=0)
     assert holds(in_balls(literal), expression)
     assert sp.simplify((SYMBOLIC.array([1]) * literal)[0].value - expression) == 0
     with pytest.raises(NotExact):

@@ -382,13 +382,12 @@ def beyond(x):
     return more_than(square(amax(absolute(layer_norm(x)))), size("d") - 1)
 
 
-@claim("trial.beyond", over={"x": NonConstant("d")}, assuming=[beyond], sizes={"d": range(2, 4)})
-def leaves(x):
-    """Beyond sqrt(d - 1) no coordinate is below -1/2."""
-    return at_least(amin(layer_norm(x)), exact(-1, 2))
-
-
 def test_hypotheses_that_floats_alone_meet_are_said_to_be_met_by_nothing():
+    @claim("trial.beyond", over={"x": NonConstant("d")}, assuming=[beyond], sizes={"d": range(2, 4)})
+    def leaves(x):
+        """Beyond sqrt(d - 1) no coordinate is below -1/2."""
+        return at_least(amin(layer_norm(x)), exact(-1, 2))
+
     found = audit(leaves)
     assert found.status == "vacuous"
     kept = replace(found.verdict, status="gave up", tally=replace(found.verdict.tally, let_in=5))

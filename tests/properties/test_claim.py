@@ -351,7 +351,7 @@ def test_one_at_a_time_objects_may_have_any_axes():
     arrays = {"W": np.array([[1.0, 4.0, 3.0], [1.0, 2.0, 1.5], [1.0, 10.0, 1.0]]).reshape(3, 3, 1, 1)}
     found = stated.assess(Batch({}, {}, arrays, 3))
     assert found.met.tolist() == [True, True, False]
-    assert found.missing.tolist() == pytest.approx([0, 0, 1 / 19])
+    assert found.missing.tolist() == pytest.approx([0, 0, 1 / 19], rel=1e-15, abs=0)
     assert (found.conclusion.slack.tolist(), found.conclusion.scale.tolist()) == ([-2, 0], [6, 4])
 
 

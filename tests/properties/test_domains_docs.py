@@ -5,7 +5,7 @@ from pathlib import Path
 
 from resstream import domains
 from resstream.domains import Domain
-from resstream.falsify.variants import domain_makers
+from resstream.falsify.written_domains import domain_makers
 
 PAGE = Path(__file__).parents[2] / "docs" / "domains.md"
 

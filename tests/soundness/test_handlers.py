@@ -18,10 +18,12 @@ WIDE |= {"NotExact", "NotExpressible", "Undecided", "Unbounded", "Undefined", "e
 
 HANDLED = {
     "claim.py::_assess_singly": "a screening in floats: the margin is NaN, which the judge looks at",
+    "arithmetic/polynomials.py::_is_zero": "a coefficient that may be zero is not called zero",
     "falsify/judge.py::at_zero": "words alone: a ball that may be zero is not called zero",
     "falsify/judge.py::read": "the reading is undecided, or undefined, with the reason",
     "falsify/judge.py::_assumed": "a hypothesis without a value is undefined, with the reason",
     "falsify/judge.py::_concluded": "a conclusion without a value is undefined, with the reason",
+    "prove/absence.py::none_meets": "nothing is proved of what the solver has no words for",
     "prove/goals.py::read": "what is raised is compared with what is raised when it is asked again",
     "prove/goals.py::prove_at": "no proof, with the reason",
     "prove/goals.py::_is_identity": "not for algebra: no proof by it",
