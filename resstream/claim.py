@@ -172,6 +172,19 @@ Variables = str | tuple[str, ...]
 """A variable, or several that vary together."""
 
 
+def require_title(identifier: str, expect: str) -> None:
+    """ClaimError unless a claim may have this id, and is expected to hold or to fail."""
+    if expect not in ("holds", "fails"):
+        raise ClaimError(f"claim {identifier}: expect is {expect!r}, expected 'holds' or 'fails'")
+    if not re.fullmatch(r"[\w.+-]+", identifier):
+        raise ClaimError(f"claim id {identifier!r}: expected letters, digits and . _ - + only")
+
+
+def headline_of(statement: str) -> str:
+    """The first paragraph of a statement, on one line."""
+    return " ".join(statement.split("\n\n")[0].split())
+
+
 @dataclass(frozen=True, repr=False)
 class Claim:
     """A statement about all members of its domains: `assuming` implies `conclusion`.
@@ -208,10 +221,7 @@ class Claim:
     _where: Where | None = field(default=None, init=False, compare=False)
 
     def __post_init__(self) -> None:
-        if self.expect not in ("holds", "fails"):
-            raise ClaimError(f"claim {self.id}: expect is {self.expect!r}, expected 'holds' or 'fails'")
-        if not re.fullmatch(r"[\w.+-]+", self.id):
-            raise ClaimError(f"claim id {self.id!r}: expected letters, digits and . _ - + only")
+        require_title(self.id, self.expect)
         if self.budget is not None and (type(self.budget) is not int or self.budget < 1):
             raise ClaimError(f"claim {self.id}: budget is {self.budget!r:.40}, expected a whole number of at least 1")
         for function in (self.conclusion, *self.assuming):
@@ -318,7 +328,7 @@ class Claim:
     @property
     def headline(self) -> str:
         """The first paragraph of the statement, on one line."""
-        return " ".join(self.statement.split("\n\n")[0].split())
+        return headline_of(self.statement)
 
     def code(self) -> list[str]:
         """The source texts of the hypotheses and of the conclusion."""

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import inspect
 import itertools
-import re
 import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -23,7 +22,7 @@ from flint import arb
 
 from resstream.arithmetic import FLOAT64, Array, BallEntry, Exact, NumberSystem, RationalEntry, as_entry, to_fmpq
 from resstream.callables import make_callable
-from resstream.claim import STATED
+from resstream.claim import STATED, headline_of, require_title
 from resstream.domains import Gaussian, Law, OnSphere, Signs, Sizes, Uniform, expectation
 from resstream.domains.current import Objects, evaluating
 from resstream.errors import ClaimError
@@ -266,10 +265,7 @@ class StatisticalClaim:
     origin: Any = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        if self.expect not in ("holds", "fails"):
-            raise ClaimError(f"claim {self.id}: expect is {self.expect!r}, expected 'holds' or 'fails'")
-        if not re.fullmatch(r"[\w.+-]+", self.id):
-            raise ClaimError(f"claim id {self.id!r}: expected letters, digits and . _ - + only")
+        require_title(self.id, self.expect)
         require_draws(f"claim {self.id}: draws", self.draws)
         level = _number(f"claim {self.id}: level", self.level)
         if not 0 < level <= Fraction(1, 20):
@@ -312,7 +308,7 @@ class StatisticalClaim:
     @property
     def headline(self) -> str:
         """The first paragraph of the statement, on one line."""
-        return " ".join(self.statement.split("\n\n")[0].split())
+        return headline_of(self.statement)
 
     def code(self) -> list[str]:
         """The source text of the conclusion."""

@@ -40,7 +40,7 @@ def ascend(
     from scipy.optimize import minimize
 
     parts = claim.parts(start.sizes, start.options)
-    moving = {name: part for name, part in parts.items() if part.kind != "whole"}
+    moving = corners.real(parts)
     count = sum(int(np.prod(part.shape)) for part in moving.values())
     floats = {name: np.asarray(start.arrays[name], dtype=float) for name in parts}
     best: list[tuple[float, Instance]] = [

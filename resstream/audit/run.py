@@ -27,7 +27,7 @@ from resstream.falsify import batches, engines, falsify
 from resstream.falsify.counterexample import Counterexample
 from resstream.falsify.memory import Memory
 from resstream.falsify.run import refuted_by
-from resstream.falsify.verdict import Verdict
+from resstream.falsify.verdict import TIME_IS_UP, Verdict
 
 BUDGET = 40_000
 """Evaluations of the search for a counterexample; every search of a changed claim has as many."""
@@ -122,7 +122,7 @@ class _Run:
         """A question: whether there is time for it. Interrupting or failing, it leaves what it has kept."""
         self.progress(name, STAGES.index(name), len(STAGES))
         if self.left() <= 0:
-            self.miss(f"{name}: the time limit was reached")
+            self.miss(f"{name}: {TIME_IS_UP}")
             yield False
             return
         yield True

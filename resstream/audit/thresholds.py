@@ -364,7 +364,7 @@ def _constrained(
     from scipy.optimize import minimize
 
     parts = claim.parts(start.sizes, start.options)
-    moving = {name: part for name, part in parts.items() if part.kind != "whole"}
+    moving = corners.real(parts)
     count = sum(int(np.prod(part.shape)) for part in moving.values())
     if not 0 < count <= ENTRIES:
         return None

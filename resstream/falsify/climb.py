@@ -33,8 +33,7 @@ def climb_shape(claim: Claim, rng: np.random.Generator, stay: float = 0.35) -> S
     for name, values in claim.size_ranges().items():
         ordered = sorted(values)
         sizes[name] = ordered[min(int(rng.geometric(stay)) - 1, len(ordered) - 1)]
-    options = {name: values[int(rng.integers(len(values)))] for name, values in claim.option_values().items()}
-    return claim.nearest_fit(sizes), options
+    return claim.nearest_fit(sizes), corners.drawn_options(claim, rng)
 
 
 def climb(

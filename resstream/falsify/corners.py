@@ -46,6 +46,11 @@ def shapes(claim: Claim) -> list[Shape]:
     return [(sizes, choice) for sizes in near[:wanted] for choice in choices]
 
 
+def drawn_options(claim: Claim, rng: np.random.Generator) -> dict[str, str]:
+    """Options, drawn evenly."""
+    return {name: values[int(rng.integers(len(values)))] for name, values in claim.option_values().items()}
+
+
 def enumerable(parts: Mapping[str, Part], limit: int) -> list[list[float]] | None:
     """The values of every raw entry, of the richest level with at most `limit` combinations; None if there are more."""
     best = None
@@ -65,6 +70,11 @@ def enumeration(parts: Mapping[str, Part], values: Sequence[Sequence[float]], nu
         flat[:, column] = np.asarray(choices, dtype=float)[rest % len(choices)]
         rest //= len(choices)
     return split(parts, flat)
+
+
+def real(parts: Mapping[str, Part]) -> dict[str, Part]:
+    """The parts whose numbers may be moved a little: all but the whole ones."""
+    return {name: part for name, part in parts.items() if part.kind != "whole"}
 
 
 def split(parts: Mapping[str, Part], flat: Array) -> dict[str, Array]:
@@ -160,9 +170,8 @@ def _named(shape: tuple[int, ...]) -> Iterator[Array]:
 def bend(parts: Mapping[str, Part], arrays: dict[str, Array], rng: np.random.Generator, count: int) -> dict[str, Array]:
     """Scale, tie, nearly tie and couple the raw arrays of a batch; a good half of the instances stays as it is."""
     out: dict[str, Array] = {}
-    names = [name for name, part in parts.items() if part.kind != "whole"]
-    for name in names:
-        part, x = parts[name], arrays[name]
+    for name, part in real(parts).items():
+        x = arrays[name]
         x = _mix(
             rng, count, (0.4, x), (0.25, x * _factor(rng, x.shape)), (0.15, x * _decade(rng, x.shape)), (0.2, None)
         )

@@ -81,7 +81,7 @@ def _entries(parts: Mapping[str, Part]) -> int:
 
 def _moving(parts: Mapping[str, Part], rng: np.random.Generator) -> dict[str, Part]:
     """The parts that a descent moves: at times all but one, a pattern that the others are fitted to."""
-    real = {name: part for name, part in parts.items() if part.kind != "whole"}
+    real = corners.real(parts)
     if len(real) > 1 and rng.random() < 0.6:
         real.pop(list(real)[int(rng.integers(len(real)))])
     return real
@@ -121,7 +121,7 @@ def _descend_from(
     kept = np.concatenate([np.argsort(scores, kind="stable")[: -(-many // 2)], rng.integers(4 * many, size=many // 2)])
     points, scores, cost = _descended(coordinates, points[kept], scores[kept], kept, size - spent, show)
     spent += cost
-    every = {name: part for name, part in parts.items() if part.kind != "whole"}
+    every = corners.real(parts)
     if len(every) > len(moving) and _entries(every) <= MOST:
         best = np.argsort(scores, kind="stable")[: -(-many // 2)]
         reached = coordinates.batch(points[best], kept[best])
@@ -252,7 +252,7 @@ def solve(claim: Claim, rng: np.random.Generator, size: int, show: Show) -> None
     while spent < size and claim.assuming:
         shape = climb.climb_shape(claim, rng)
         parts = claim.parts(*shape)
-        moving = {name: part for name, part in parts.items() if part.kind != "whole"}
+        moving = corners.real(parts)
         entries = _entries(moving)
         if not 0 < entries <= MOST:
             return

@@ -15,16 +15,16 @@ from hypothesis import strategies as st
 from resstream.arithmetic import Array
 from resstream.claim import Batch, Claim, Instance
 from resstream.domains import Part
+from resstream.falsify import corners
 
 LARGEST_BATCH = 2**23
 """Raw numbers of a batch."""
 
 
-def draw_shape(claim: Claim, rng: np.random.Generator) -> tuple[dict[str, int], dict[str, str]]:
+def draw_shape(claim: Claim, rng: np.random.Generator) -> corners.Shape:
     """Sizes and options for a batch, drawn evenly from the claim's ranges."""
     sizes = {name: int(values[rng.integers(len(values))]) for name, values in claim.size_ranges().items()}
-    options = {name: values[rng.integers(len(values))] for name, values in claim.option_values().items()}
-    return claim.nearest_fit(sizes), options
+    return claim.nearest_fit(sizes), corners.drawn_options(claim, rng)
 
 
 def random_batch(claim: Claim, rng: np.random.Generator, count: int) -> Batch:

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from resstream.claim import Claim, Instance
-from resstream.falsify.corners import Shape, split
+from resstream.claim import Batch, Claim, Instance
+from resstream.falsify.corners import Shape, enumeration
 
 MOST = 4096
 """Instances of a claim that may be gone through: each of them is judged exactly."""
@@ -46,14 +46,10 @@ def instances(claim: Claim, start: int, stop: int) -> Iterator[Instance]:
     for shape in _shapes(claim):
         number = _count(claim, shape) or 0
         parts = claim.parts(*shape)
-        values = [np.arange(part.low, part.high + 1.0) for part in parts.values() for _ in range(part.entries)]
-        for place in range(max(start - first, 0), min(stop - first, number)):
-            flat, rest = np.empty((1, len(values))), place
-            for column, choices in enumerate(values):
-                rest, digit = divmod(rest, len(choices))
-                flat[0, column] = choices[digit]
-            arrays = {name: array[0] for name, array in split(parts, flat).items()}
-            yield Instance(*shape, arrays)
+        values = [np.arange(part.low, part.high + 1.0).tolist() for part in parts.values() for _ in range(part.entries)]
+        wanted = np.arange(max(start - first, 0), min(stop - first, number))
+        batch = Batch(*shape, enumeration(parts, values, wanted), len(wanted))
+        yield from map(batch.at, range(len(wanted)))
         first += number
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from resstream.arithmetic import Array
 from resstream.claim import Batch, Claim
 from resstream.domains import Part
-from resstream.falsify import climb, moves, structures
+from resstream.falsify import climb, corners, moves, structures
 from resstream.falsify.corners import Show
 
 STAGES = 4
@@ -21,7 +21,7 @@ def grow(claim: Claim, rng: np.random.Generator, size: int, show: Show) -> None:
     if not ranges or all(len(values) == 1 for values in ranges.values()):
         return
     level = {name: min(int(rng.geometric(0.5)) - 1, len(values) - 1) for name, values in ranges.items()}
-    options = {name: values[int(rng.integers(len(values)))] for name, values in claim.option_values().items()}
+    options = corners.drawn_options(claim, rng)
     share = size // STAGES
     pool: Batch | None = None
     together = rng.random() < 0.5

@@ -10,14 +10,14 @@ import numpy as np
 from resstream.arithmetic import Array
 from resstream.claim import Batch
 from resstream.domains import Part
-from resstream.falsify import climb
+from resstream.falsify import climb, corners
 
 
 def vary(parts: Mapping[str, Part], elites: Batch, rng: np.random.Generator, count: int) -> Batch:
     """`count` children of the elites: half by the moves of the plain climb, half by those of columns and rows."""
     plain = climb.vary(parts, elites, rng, count // 2)
     parents = np.minimum((rng.random(count - count // 2) ** 2 * elites.count).astype(int), elites.count - 1)
-    names = [name for name, part in parts.items() if part.kind != "whole"]
+    names = list(corners.real(parts))
     arrays = {name: values[parents].copy() for name, values in elites.arrays.items()}
     if names:
         chosen = rng.integers(len(names), size=len(parents))
@@ -26,8 +26,7 @@ def vary(parts: Mapping[str, Part], elites: Batch, rng: np.random.Generator, cou
             part = parts[name]
             flat = arrays[name][which].reshape(-1, *part.shape[-2:])
             arrays[name][which] = part.settle(_moved(flat, rng).reshape(len(which), *part.shape))
-    joined = {name: np.concatenate([x, arrays[name]]) for name, x in plain.arrays.items()}
-    return dataclasses.replace(elites, arrays=joined, count=count)
+    return climb.joined(plain, dataclasses.replace(elites, arrays=arrays, count=len(parents)))
 
 
 def _moved(x: Array, rng: np.random.Generator) -> Array:

@@ -11,6 +11,7 @@ import numpy as np
 from resstream.arithmetic import Array
 from resstream.claim import Batch, Claim
 from resstream.falsify import climb, corners, descent, engines, growth, integers, patterns, structures
+from resstream.falsify.corners import Show
 from resstream.falsify.scores import Scoring, gauged_scores, scores_of
 
 BATCH = 8192
@@ -73,40 +74,14 @@ def _scan(orders: Orders) -> None:
     orders.examine(corners.scan_batch(orders.claim, orders.rng, orders.number, BATCH), 2)
 
 
-def _climb(orders: Orders) -> None:
-    climb.climb(orders.claim, orders.rng, orders.size, orders.show)
+def _shown(look: Callable[[Claim, np.random.Generator, int, Show], None]) -> Kind:
+    """A kind of chunk that is one call, which goes by the scores of what it shows."""
+    return lambda orders: look(orders.claim, orders.rng, orders.size, orders.show)
 
 
-def _evolution(orders: Orders) -> None:
-    climb.differential_evolution(orders.claim, orders.rng, orders.size, orders.show)
-
-
-def _structures(orders: Orders) -> None:
-    structures.sweep(orders.claim, orders.rng, orders.size, orders.show)
-
-
-def _patterns(orders: Orders) -> None:
-    patterns.pattern_search(orders.claim, orders.rng, orders.size, orders.gauge)
-
-
-def _growth(orders: Orders) -> None:
-    growth.grow(orders.claim, orders.rng, orders.size, orders.gauge)
-
-
-def _descent(orders: Orders) -> None:
-    descent.descend(orders.claim, orders.rng, orders.size, orders.gauge)
-
-
-def _equations(orders: Orders) -> None:
-    descent.solve(orders.claim, orders.rng, orders.size, orders.show)
-
-
-def _scans(orders: Orders) -> None:
-    integers.coordinate_scans(orders.claim, orders.rng, orders.size, orders.show)
-
-
-def _sums(orders: Orders) -> None:
-    integers.combinations(orders.claim, orders.rng, orders.size, orders.show)
+def _gauged(look: Callable[[Claim, np.random.Generator, int, Show], None]) -> Kind:
+    """The same, by scores that tell sizes apart beside a side that is always zero."""
+    return lambda orders: look(orders.claim, orders.rng, orders.size, orders.gauge)
 
 
 def _hypothesis(orders: Orders) -> None:
@@ -119,13 +94,13 @@ REGISTRY: Mapping[str, Engine] = {
     for engine in (
         Engine("corners", {"corners": _corners, "scan": _scan}),
         Engine("random", {"random": _random}),
-        Engine("climb", {"climb": _climb, "evolution": _evolution}),
-        Engine("structures", {"structures": _structures}),
-        Engine("patterns", {"patterns": _patterns}),
-        Engine("growth", {"growth": _growth}),
-        Engine("descent", {"descent": _descent}),
-        Engine("equations", {"equations": _equations}),
-        Engine("integers", {"scans": _scans, "sums": _sums}),
+        Engine("climb", {"climb": _shown(climb.climb), "evolution": _shown(climb.differential_evolution)}),
+        Engine("structures", {"structures": _shown(structures.sweep)}),
+        Engine("patterns", {"patterns": _gauged(patterns.pattern_search)}),
+        Engine("growth", {"growth": _gauged(growth.grow)}),
+        Engine("descent", {"descent": _gauged(descent.descend)}),
+        Engine("equations", {"equations": _shown(descent.solve)}),
+        Engine("integers", {"scans": _shown(integers.coordinate_scans), "sums": _shown(integers.combinations)}),
         Engine("hypothesis", {"hypothesis": _hypothesis}),
     )
 }

@@ -285,12 +285,13 @@ def run_chunk(claim: Claim, chunk: Chunk, seed: int) -> Tally:
         claim = _settled(claim)
     except ClaimFault as failure:
         return Tally(error=_fault(claim, failure))
-    if chunk.engine != "exhaustion" and chunk.engine not in ENGINE_OF:
+    engine = ENGINE_OF.get(chunk.engine)
+    if engine is None and chunk.engine != "exhaustion":
         raise ClaimError(f"engine {chunk.engine!r}: expected some of {', '.join(ENGINE_OF)}")
     words = [seed, *claim.seed_words(), *chunk.engine.encode(), chunk.number]
     rng = np.random.default_rng(words)
     lots = np.random.default_rng([*words, 1])  # so that what is judged has no say in what is drawn
-    tally = Tally(engine=chunk.engine, single=claim.batched is False)
+    tally = Tally(engine=engine.name if engine else chunk.engine, single=claim.batched is False)
     judged: set[bytes] = set()
 
     def show(raw: Batch, by_lot: int = 0, scoring: Scoring = scores_of, ties: bool = True) -> Array:
@@ -300,12 +301,10 @@ def run_chunk(claim: Claim, chunk: Chunk, seed: int) -> Tally:
         return scores
 
     with contextlib.suppress(_Finished):
-        if chunk.engine == "exhaustion":
+        if engine is None:
             _judge_every(claim, chunk, tally)
         else:
-            ENGINE_OF[chunk.engine].kinds[chunk.engine](Orders(claim, chunk.number, chunk.size, rng, show))
-    if chunk.engine in ENGINE_OF:
-        tally.engine = ENGINE_OF[chunk.engine].name
+            engine.kinds[chunk.engine](Orders(claim, chunk.number, chunk.size, rng, show))
     return tally
 
 

@@ -22,7 +22,7 @@ from flint import arb
 from resstream.arithmetic import FLOAT64, Array, Ball
 from resstream.errors import ArithmeticLimit, ClaimError, DomainError, NotDeterministic
 from resstream.falsify.tails import binomial, hoeffding, is_below
-from resstream.falsify.verdict import ERROR, GAVE_UP, NOT_REFUTED_AT, REFUTED_AT, does_as_expected
+from resstream.falsify.verdict import ERROR, GAVE_UP, NOT_REFUTED_AT, REFUTED_AT, TIME_IS_UP, does_as_expected
 from resstream.statistical import Draws, Probability, Stated, StatisticalClaim, anything, level_text, require_draws
 
 REFUTED, NOT_REFUTED = REFUTED_AT, NOT_REFUTED_AT
@@ -216,7 +216,7 @@ def by_draws(
     if status != ERROR:
         broken = any(place.broken_off for place in found)
         status = REFUTED if any(place.refuted for place in found) else GAVE_UP if broken else NOT_REFUTED
-    notes = ("the time limit was reached",) if any(place.broken_off for place in found) else ()
+    notes = (TIME_IS_UP,) if any(place.broken_off for place in found) else ()
     return StatisticalVerdict(claim, status, seed, tuple(found), time.monotonic() - start, error, notes)
 
 

@@ -39,7 +39,7 @@ Theme = tuple[float, ...]
 def wide_shape(claim: Claim, rng: np.random.Generator) -> Shape:
     """A shape from the whole of the ranges, smaller sizes likelier, half of the time all alike; of bounded work."""
     ranges = {name: sorted(values) for name, values in claim.size_ranges().items()}
-    options = {name: values[int(rng.integers(len(values)))] for name, values in claim.option_values().items()}
+    options = corners.drawn_options(claim, rng)
     together = rng.random() < 0.5
     longest = max((len(values) for values in ranges.values()), default=1)
     levels = {name: rng.random() ** (1.5 if longest > 8 else 1) for name in ranges}

@@ -18,7 +18,6 @@ from flint import arb, arb_mat, fmpq, fmpq_mat
 from resstream.arithmetic import (
     Array,
     BallEntry,
-    NoValue,
     RationalEntry,
     amax,
     amin,
@@ -30,7 +29,7 @@ from resstream.arithmetic import (
 )
 from resstream.errors import DomainError, NotExact, NotExpressible
 from resstream.reference.checks import in_range, require_instance, require_matrix
-from resstream.reference.norms import L2, Norm, in_basis
+from resstream.reference.norms import L2, Norm, in_basis, number_of_each
 
 TOGETHER = 256
 """Sets of tokens that floats go through for a whole batch; where there are more, one cloud is taken after another."""
@@ -59,10 +58,7 @@ def squared_enclosing_radius(X: Array) -> Array:
     if X.dtype != object:
         usable = np.isfinite(X).all(axis=(-2, -1), keepdims=True)
         return np.where(usable, _of_floats(np.where(usable, X, 0.0)), np.nan)
-    found = np.empty((*X.shape[:-2], 1, 1), dtype=object)
-    for index in np.ndindex(X.shape[:-2]):
-        found[(*index, 0, 0)] = _of_one(X[index])
-    return found
+    return number_of_each(X, _of_one)
 
 
 @in_range
@@ -155,9 +151,6 @@ def _support(X: Array) -> tuple[list[int], Array, float]:
 
 
 def _of_one(X: Array) -> Any:
-    for entry in X.flat:
-        if isinstance(entry, NoValue):
-            entry.demand()
     is_rational = all(isinstance(entry, RationalEntry) for entry in X.flat)
     if not is_rational and not all(isinstance(entry, BallEntry) for entry in X.flat):
         raise NotExpressible("an enclosing radius in other numbers than floats, rationals and enclosures")

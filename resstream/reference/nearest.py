@@ -11,7 +11,6 @@ from flint import arb, ctx, fmpq
 from resstream.arithmetic import (
     Array,
     BallEntry,
-    NoValue,
     RationalEntry,
     amax,
     amin,
@@ -22,7 +21,7 @@ from resstream.arithmetic import (
 )
 from resstream.errors import DomainError, NotExact, NotExpressible
 from resstream.reference.checks import in_range, require_instance, require_matrix
-from resstream.reference.norms import L2, Norm, frobenius_norm, in_basis
+from resstream.reference.norms import L2, Norm, frobenius_norm, in_basis, number_of_each
 
 HALVINGS = 64
 """Of the interval that holds the best entry of a column, in floats."""
@@ -58,10 +57,7 @@ def distance_to_constant(X: Array, norm: Norm = L2) -> Array:
         raise DomainError("X: a least distance takes real entries, and floats have no derivative of it here")
     if X.dtype != object:
         return _of_floats(X, float(p))
-    found = np.empty((*X.shape[:-2], 1, 1), dtype=object)
-    for index in np.ndindex(X.shape[:-2]):
-        found[(*index, 0, 0)] = _of_one(X[index], p)
-    return found
+    return number_of_each(X, lambda one: _of_one(one, p))
 
 
 def _of_floats(X: Array, p: float) -> Array:
@@ -76,9 +72,6 @@ def _of_floats(X: Array, p: float) -> Array:
 
 
 def _of_one(X: Array, p: Fraction) -> Any:
-    for entry in X.flat:
-        if isinstance(entry, NoValue):
-            entry.demand()
     if all(isinstance(entry, RationalEntry) for entry in X.flat):
         if all(bool(entry == X[0, k]) for row in X for k, entry in enumerate(row)):
             return X[0, 0] - X[0, 0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from types import FunctionType
@@ -266,16 +267,21 @@ def spectral_norm(W: Array) -> Array:
         usable = np.isfinite(W).all(axis=(-2, -1), keepdims=True)
         largest = np.linalg.norm(np.where(usable, W, 0), 2, axis=(-2, -1), keepdims=True)
         return np.where(usable, largest, np.nan)
-    largest = np.empty((*W.shape[:-2], 1, 1), dtype=object)
-    for index in np.ndindex(W.shape[:-2]):
-        largest[(*index, 0, 0)] = _spectral_norm_of_one(W[index])
-    return largest
+    return number_of_each(W, _spectral_norm_of_one)
+
+
+def number_of_each(X: Array, function: Callable[[Array], Any]) -> Array:
+    """A number of every exact matrix of a batch, (..., n, d) -> (..., 1, 1); an entry without a value raises why."""
+    found = np.empty((*X.shape[:-2], 1, 1), dtype=object)
+    for index in np.ndindex(X.shape[:-2]):
+        for entry in X[index].flat:
+            if isinstance(entry, NoValue):
+                entry.demand()
+        found[(*index, 0, 0)] = function(X[index])
+    return found
 
 
 def _spectral_norm_of_one(W: Array) -> Any:
-    for entry in W.flat:
-        if isinstance(entry, NoValue):
-            entry.demand()
     if all(isinstance(entry, RationalEntry) for entry in W.flat):
         value = _closed_form(_gram(W))
         if value is None:

@@ -6,6 +6,9 @@ from collections.abc import Callable, Collection, Iterable
 from concurrent.futures import Future
 from typing import Any, NamedTuple, Protocol
 
+ONE_THREAD = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+"""What a worker's environment has, so that processes do not fight over cores."""
+
 
 class Task(NamedTuple):
     """One piece of work, `function(subject, *arguments)`: the same result wherever and how often it is done.

@@ -11,6 +11,7 @@ from multiprocessing import get_context
 from typing import Any, TypeVar
 
 from resstream.orphans import die_with
+from resstream.workers.base import ONE_THREAD
 
 Result = TypeVar("Result")
 
@@ -72,10 +73,9 @@ def _share(counter: Any, stop: Any, caller: int) -> None:
 
 @contextmanager
 def _one_thread() -> Iterator[None]:
-    """Processes started in this context compute with one thread each, so that they do not fight over cores."""
-    names = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
-    before = {name: os.environ.get(name) for name in names}
-    os.environ.update(dict.fromkeys(names, "1"))
+    """Processes started in this context compute with one thread each."""
+    before = {name: os.environ.get(name) for name in ONE_THREAD}
+    os.environ.update(ONE_THREAD)
     try:
         yield
     finally:

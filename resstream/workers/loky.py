@@ -7,6 +7,7 @@ import signal
 from typing import Any
 
 from resstream.orphans import die_with
+from resstream.workers.base import ONE_THREAD
 from resstream.workers.carried import Carried
 
 IDLE = 300
@@ -34,9 +35,8 @@ class _Kept:
     def pool(self) -> Any:
         from loky import get_reusable_executor
 
-        threads = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
         begin = {"initializer": _begin, "initargs": (os.getpid(),)}
-        return get_reusable_executor(self._count, timeout=IDLE, env=threads, **begin)
+        return get_reusable_executor(self._count, timeout=IDLE, env=ONE_THREAD, **begin)
 
     def submit(self, function: Any, *arguments: Any) -> Any:
         return self.pool().submit(function, *arguments)
