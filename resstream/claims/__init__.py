@@ -6,7 +6,7 @@ import difflib
 import fnmatch
 import importlib
 import pkgutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from functools import cache
 from types import ModuleType
 from typing import TypeVar
@@ -107,13 +107,7 @@ def own() -> Mapping[str, Claim]:
     >>> "contraction.diameter" in own()
     True
     """
-    found = Library()
-    for entry in sorted(pkgutil.iter_modules(__path__), key=lambda entry: entry.name):
-        for claim in claims_of(importlib.import_module(f"{__name__}.{entry.name}")):
-            if claim.id in found:
-                raise ClaimError(f"claim {claim.id}: stated twice, the second time in {entry.name}")
-            found[claim.id] = claim
-    return found
+    return _collected(Claim, Library())
 
 
 @cache
@@ -123,10 +117,14 @@ def statistical() -> Mapping[str, StatisticalClaim]:
     >>> statistical()["paths.short_paths"].draws
     400
     """
-    found: dict[str, StatisticalClaim] = {}
+    return _collected(StatisticalClaim, {}, own())
+
+
+def _collected(kind: type[Kind], found: dict[str, Kind], taken: Container[str] = ()) -> dict[str, Kind]:
+    """The claims of a kind that the modules here state, added to `found`; no id may be there already, or taken."""
     for entry in sorted(pkgutil.iter_modules(__path__), key=lambda entry: entry.name):
-        for claim in stated_by(importlib.import_module(f"{__name__}.{entry.name}"), StatisticalClaim):
-            if claim.id in found or claim.id in own():
+        for claim in stated_by(importlib.import_module(f"{__name__}.{entry.name}"), kind):
+            if claim.id in found or claim.id in taken:
                 raise ClaimError(f"claim {claim.id}: stated twice, the second time in {entry.name}")
             found[claim.id] = claim
     return found
