@@ -26,6 +26,7 @@ from resstream.arithmetic import (
     BallEntry,
     Entry,
     Exact,
+    NoValue,
     RationalEntry,
     as_entry,
     frozen,
@@ -102,6 +103,17 @@ def refuse_where(bad: Array, message: str) -> None:
 
 def _index(bad: Array) -> str:
     return "[" + ", ".join(str(int(i)) for i in np.argwhere(bad)[0]) + "]"
+
+
+def number_of_each(X: Array, function: Callable[[Array], Any]) -> Array:
+    """A number of every exact matrix of a batch, (..., n, d) -> (..., 1, 1); an entry without a value raises why."""
+    found = np.empty((*X.shape[:-2], 1, 1), dtype=object)
+    for index in np.ndindex(X.shape[:-2]):
+        for entry in X[index].flat:
+            if isinstance(entry, NoValue):
+                entry.demand()
+        found[(*index, 0, 0)] = function(X[index])
+    return found
 
 
 # ---- arrays -----------------------------------------------------------------

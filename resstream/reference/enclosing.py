@@ -28,8 +28,8 @@ from resstream.arithmetic import (
     total,
 )
 from resstream.errors import DomainError, NotExact, NotExpressible
-from resstream.reference.checks import in_range, require_instance, require_matrix
-from resstream.reference.norms import L2, Norm, in_basis, number_of_each
+from resstream.reference.checks import in_range, number_of_each, require_instance, require_matrix
+from resstream.reference.norms import L2, Norm, in_basis
 
 TOGETHER = 256
 """Sets of tokens that floats go through for a whole batch; where there are more, one cloud is taken after another."""

@@ -20,8 +20,8 @@ from resstream.arithmetic import (
     total_entry,
 )
 from resstream.errors import DomainError, NotExact, NotExpressible
-from resstream.reference.checks import in_range, require_instance, require_matrix
-from resstream.reference.norms import L2, Norm, frobenius_norm, in_basis, number_of_each
+from resstream.reference.checks import in_range, number_of_each, require_instance, require_matrix
+from resstream.reference.norms import L2, Norm, frobenius_norm, in_basis
 
 HALVINGS = 64
 """Of the interval that holds the best entry of a column, in floats."""

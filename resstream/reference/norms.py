@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from types import FunctionType
@@ -18,7 +17,6 @@ from resstream.arithmetic import (
     BallEntry,
     DualEntry,
     Exact,
-    NoValue,
     RationalEntry,
     absolute,
     amax,
@@ -34,6 +32,7 @@ from resstream.arithmetic.terms import TermEntry
 from resstream.errors import ClaimError, DomainError, NotExact, NotExpressible, ShapeError, Undecided
 from resstream.reference.checks import (
     in_range,
+    number_of_each,
     require_batch,
     require_instance,
     require_matrix,
@@ -268,17 +267,6 @@ def spectral_norm(W: Array) -> Array:
         largest = np.linalg.norm(np.where(usable, W, 0), 2, axis=(-2, -1), keepdims=True)
         return np.where(usable, largest, np.nan)
     return number_of_each(W, _spectral_norm_of_one)
-
-
-def number_of_each(X: Array, function: Callable[[Array], Any]) -> Array:
-    """A number of every exact matrix of a batch, (..., n, d) -> (..., 1, 1); an entry without a value raises why."""
-    found = np.empty((*X.shape[:-2], 1, 1), dtype=object)
-    for index in np.ndindex(X.shape[:-2]):
-        for entry in X[index].flat:
-            if isinstance(entry, NoValue):
-                entry.demand()
-        found[(*index, 0, 0)] = function(X[index])
-    return found
 
 
 def _spectral_norm_of_one(W: Array) -> Any:
