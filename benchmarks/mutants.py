@@ -105,6 +105,7 @@ CONCERNS: dict[str, list[str]] = {
         "tests/properties/test_relations.py",
         "tests/properties/test_relations_compound.py",
     ],
+    "resstream/relations/growth.py": ["tests/properties/test_relations_growth.py", "tests/properties/test_growth.py"],
     "resstream/relations/quantified.py": [
         "tests/properties/test_quantified.py",
         "tests/properties/test_relations*.py",
@@ -121,6 +122,7 @@ CONCERNS: dict[str, list[str]] = {
         "tests/properties/test_prove_{stem}.py tests/properties/test_prove_obligations.py",
         "tests/properties/test_prove*.py tests/properties/test_audit_prove.py",
     ],
+    "resstream/prove/absence.py": ["tests/properties/test_absence.py", "tests/properties/test_quantified.py"],
     "resstream/prove/algebra.py": [
         "tests/symbolic/test_algebra.py tests/properties/test_prove_obligations.py",
         "tests/properties/test_prove_fuzz.py",

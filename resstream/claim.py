@@ -647,9 +647,9 @@ class Claim:
     def _told(self, separate: Mapping[str, Domain], together: Mapping[tuple[str, ...], Domain]) -> dict[str, int]:
         """The sizes of the claim that new domains of numbers of a known shape tell; ClaimError where two disagree."""
         told: dict[str, int] = {}
-        single = [((name,), domain) for name, domain in separate.items() if isinstance(domain, Domain)]
-        for names, domain in (*single, *together.items()):
-            for name, shape in zip(names, domain.shapes(), strict=False):
+        single = [((name,), [domain.shape()]) for name, domain in separate.items() if isinstance(domain, Domain)]
+        for names, shapes in (*single, *((names, domain.shapes()) for names, domain in together.items())):
+            for name, shape in zip(names, shapes, strict=True):
                 for known, number in zip(self.over[name].shape() or (), shape or (), strict=False):
                     if isinstance(known, str) and isinstance(number, int) and told.setdefault(known, number) != number:
                         raise ClaimError(f"claim {self.id}: {known} would be {told[known]} and {number}")

@@ -21,11 +21,14 @@ from resstream.claim import (
     equal,
     every,
     less_than,
+    limit,
     more_than,
     place_of,
+    rate,
     sealed,
 )
-from resstream.domains import Matrix, Norm, RowStochastic, Scalar, Stack
+from resstream.domains import Count, Domain, Given, Matrix, Norm, Part, Product, RowStochastic, Scalar, Stack
+from resstream.domains.current import size
 from resstream.errors import ClaimError, ClaimFault, NotExact, Undefined
 from resstream.reference import diameter
 
@@ -130,6 +133,29 @@ def test_an_instance_has_a_largest_size():
     norms = {"norm": Norm("d", bases=True)}  # in the last basis: two matrices
     with pytest.raises(ClaimError, match="take 4,500,000 raw numbers"):
         about(lambda norm: at_most(0, 1), over=norms, sizes={"d": range(1500, 1501)})  # noqa: ARG005
+    with pytest.raises(ClaimError, match="take 4,000,001 raw numbers"):
+        wide(1, 4_000_001)
+
+    class Levels(Domain):
+        """Of three levels, the last of which takes most."""
+
+        def options(self):
+            return {"level": ("low", "middle", "high")}
+
+        def parts(self, sizes, options):  # noqa: ARG002
+            return {"": Part((1, {"low": 1, "middle": 10, "high": 5_000_000}[options["level"]]))}
+
+        def build(self, raw, options, sizes):  # noqa: ARG002
+            return raw[""]
+
+        def piece(self, unknowns, sizes, options):
+            raise NotImplementedError
+
+        def contains(self, value, sizes):
+            raise NotImplementedError
+
+    with pytest.raises(ClaimError, match="take 5,000,000 raw numbers"):
+        about(small, over={"x": Levels()})
 
 
 def test_domains_and_relations_of_sizes_are_looked_at():
@@ -254,6 +280,12 @@ def test_it_says_what_it_is():
     assert place_of(functools.partial(small, 3)).startswith("functools.partial")
 
 
+def test_the_module_is_the_decorator_too():
+    import resstream.claim as module
+
+    assert module("called", over={"x": Scalar()})(small) == claim("called", over={"x": Scalar()})(small)
+
+
 def test_the_decorator_takes_everything():
     made = claim(
         "made",
@@ -371,6 +403,86 @@ def test_objects_are_made_anew_and_read_only_for_hypotheses_and_conclusion():
     assert made.hypotheses.__doc__
     with pytest.raises(ClaimError, match="expected some relations, got none"):
         made.hypotheses(first)
+
+
+# ---- as a size grows
+
+LAYERS = {"xs": Stack("L", Scalar()), "c": Scalar()}
+
+
+def growing(quantity, as_grows, over=LAYERS, **more):
+    return about(quantity, over=over, as_grows=as_grows, **more)
+
+
+def layers(stated, *numbers, c=1):
+    raw = Instance({"L": len(numbers)}, {}, {"xs": np.array(numbers, dtype=float).reshape(-1, 1, 1), "c": [[c]]})
+    return stated.build(raw, RATIONAL)
+
+
+def test_its_conclusion_is_what_is_stated_of_the_first_so_many_objects():
+    stated = growing(lambda xs, c: c * xs[-1], limit("L", lambda c: 2 * c, monotone="decreasing"))
+    for numbers, wanted in (((9, 7, 6, 5), True), ((9, 7, 6, 8), False), ((9, 7, 6, 1), False), ((9, 3, 6, 4), False)):
+        found = stated.conclude(layers(stated, *numbers, c=3))
+        assert (found.decide(RATIONAL).status == "holds") is wanted, numbers
+
+
+def test_a_quantity_is_evaluated_along_the_objects():
+    seen = []
+
+    def quantity(xs, c):
+        seen.append(size("L"))
+        return c * len(xs) * xs[-1]
+
+    stated = growing(quantity, rate("L", lambda L: L))
+    objects = layers(stated, 9, 7, 6, 5, c=2)
+    values = stated.along(objects)
+    assert [values(None, count) for count in (1, 2, 4, 2)] == [18, 28, 40, 28]
+    assert seen == [1, 2, 4]  # each once
+    assert (values(exact(1, 3), 2), values(lambda L, c: L + c, 3)) == (exact(1, 3), 5)
+    assert type(values(lambda: 7, 3)) is int
+    inside = stated.along(objects, RATIONAL.array([[0]]))
+    assert (inside(lambda: 7, 3).shape, inside(lambda: 7, 3).item()) == ((1, 1), 7)
+    counted = growing(lambda L, c: c * L, limit("L"), {"L": Count("L"), "c": Scalar()})
+    raw = Instance({"L": 4}, {}, {"c": np.array([[2.0]])})
+    assert counted.along(counted.build(raw, RATIONAL))(None, 3) == 6
+
+
+def test_growth_is_said_of_objects_of_a_known_size():
+    stated = growing(lambda xs: xs[-1], limit("L"))
+    with pytest.raises(ClaimError, match="claim trial tends to 0 as L grows, which says nothing of one size"):
+        stated.along({"xs": [1], "c": 1})
+    ordinary = about(small)
+    with pytest.raises(ClaimError, match="claim trial says nothing of a size that grows"):
+        ordinary.along(ordinary.build(scalars(1)))
+    relation = growing(lambda xs: small(xs[-1]), limit("L"))
+    with pytest.raises(ClaimError, match=r"<lambda> \(.* returned a relation, expected the quantity that tends to 0"):
+        relation.along(layers(relation, 1))(None, 1)
+    broken = growing(lambda xs: xs[7], limit("L"))
+    with pytest.raises(ClaimFault, match=r"claim trial: line \d+ of test_claim.py raised IndexError"):
+        broken.along(layers(broken, 1))(None, 1)
+
+
+def test_growth_that_cannot_be_meant_is_refused():
+    def last(xs):
+        return xs[-1]
+
+    for wrong, said in (
+        ("L", r"claim trial: as_grows is 'L', expected limit\(...\) or rate\(...\)"),
+        (limit("n"), r"claim trial: as_grows: 'n' is no size of its domains, expected one of L$"),
+        (limit("L", lambda L: L), r"limit: to is a function of 'L', expected one of \['c'\]"),
+        (limit("L", lambda xs: xs[0]), r"limit: to is a function of 'xs', expected one of \['c'\]"),
+        (rate("L", constant=lambda y: y), r"rate: constant is a function of 'y', expected one of \['xs', 'c', 'L'\]"),
+    ):
+        with pytest.raises(ClaimError, match=said):
+            growing(last, wrong)
+    for allowed in (limit("L", lambda c: c), rate("L", lambda xs, c, L: L * c * len(xs), constant=lambda c, L: c * L)):
+        assert growing(last, allowed).as_grows is allowed
+    with pytest.raises(ClaimError, match=r"'n' is no size of its domains, expected one of \(none\)"):
+        about(small, as_grows=limit("n"))
+    with pytest.raises(
+        ClaimError, match=r"as_grows: x in Matrix\(L, 1\) is no list of L objects, expected Stack\('L', "
+    ):
+        growing(last, limit("L"), {"xs": Stack("L", Scalar()), "x": Matrix("L", 1)})
 
 
 # ---- what a claim's own functions raise
@@ -497,6 +609,78 @@ def test_everything_else_is_replaced_too():
         about(small).replace(without="finite")
     with pytest.raises(ClaimError, match=r"over='y', expected one of its variables \['x'\]"):
         stated.replace(over={"y": Scalar()})
+
+
+def test_variables_may_vary_together():
+    def sum_at_most(x, y, z):
+        return at_most(x + 10 * y, z)
+
+    def ordered(x, z):
+        return less_than(x, z)
+
+    def apart(z):
+        return more_than(z, 0)
+
+    scalar = dict.fromkeys("xyz", Scalar())
+    stated = about(sum_at_most, ordered, apart, over=scalar)
+    for joint, others, pair in (
+        ("x_y", ["x_y", "z"], (1, 2)),
+        ("x_z", ["x_z", "y"], (1, 3)),
+        ("y_z", ["x", "y_z"], (2, 3)),
+    ):
+        made = stated.replace(over={tuple(joint.split("_")): Given(([[1]], [[2]]), ([[3]], [[4]]))})
+        assert list(made.over) == others
+        assert isinstance(made.over[joint], Given)
+        objects = {"x": 1, "y": 2, "z": 3, joint: pair}
+        assert made.conclude({name: objects[name] for name in others}).stated == (21, "<=", 3)
+        assert made.hypotheses({name: objects[name] for name in others}).wording
+        assert [made._call(f, objects).stated for f in made.assuming] == [(1, "<", 3), (3, ">", 0)]
+        assert (made.assuming[1] is apart) is ("z" not in joint)
+    both = stated.replace(over={("x", "y"): Product(Scalar(), Scalar()), "z": Scalar(0, 1)}, without="apart")
+    assert (list(both.over), both.over["z"], len(both.assuming)) == (["x_y", "z"], Scalar(0, 1), 1)
+    everything = stated.replace(over={("x", "y", "z"): Product(*scalar.values())})
+    assert everything.conclude({"x_y_z": (1, 2, 3)}).stated == (21, "<=", 3)
+    pair = Product(Scalar(), Scalar())
+    for over, said in (
+        ({("x", "y"): pair, "x": Scalar()}, r"over='x', expected each once, of \['x', 'y', 'z'\]"),
+        ({("x", "t"): pair}, "over='t', expected one of its variables"),
+        ({("x", "y"): 3}, r"claim trial: over\[\('x', 'y'\)\]: expected a domain such as"),
+        ({("x", "y", "z"): pair}, r"expected a domain of tuples of 3 objects \(two or more\).*, got Product"),
+        ({("x", "y"): Scalar()}, "expected a domain of tuples of 2 objects"),
+        ({("x",): Product(Scalar())}, "expected a domain of tuples of 1 objects"),
+    ):
+        with pytest.raises(ClaimError, match=said):
+            stated.replace(over=over)
+
+
+def test_sizes_are_told_by_the_objects_that_are_given():
+    stated = about(lambda X, Y: at_most(X, Y), over={"X": Matrix("n", "d"), "Y": Matrix("n", "d")})
+    two = np.ones((2, 3))
+    assert stated.replace(over={"X": Given(two)}).size_ranges() == {"n": range(2, 3), "d": range(3, 4)}
+    both = stated.replace(over={("X", "Y"): Given((two, two))})
+    assert both.size_ranges() == {}
+    assert stated.replace(over={"X": Given(two)}, sizes={"n": range(2, 5)}).size_ranges()["n"] == range(2, 5)
+    for over in ({"X": Given(two), "Y": Given(two.T)}, {("X", "Y"): Given((two, two.T))}):
+        with pytest.raises(ClaimError, match="claim trial: n would be 2 and 3"):
+            stated.replace(over=over)
+    for other in (
+        Stack("n", Scalar()),
+        Product(Scalar(), Matrix(2, 2)),
+        Matrix("m", "n"),
+    ):  # no numbers: nothing is told
+        assert stated.replace(over={"X": other}).size_ranges()["n"] == range(1, 7)
+    listed = about(lambda xs: at_most(xs, 1), over={"xs": Stack("L", Scalar())})
+    assert listed.replace(over={"xs": Given(two)}).size_ranges() == {}
+
+
+def test_what_is_said_as_a_size_grows_is_replaced_with_the_conclusion_alone():
+    stated = growing(lambda xs: xs[-1], limit("L"))
+    assert stated.replace(over={"c": Scalar(0, 1)}).as_grows is stated.as_grows
+    ordinary = stated.replace(conclusion=lambda c: at_most(c, 1))
+    assert (ordinary.as_grows, ordinary.conclude({"xs": [], "c": 3}).stated) == (None, (3, "<=", 1))
+    for sides in ({"lhs": lambda lhs: lhs}, {"rhs": lambda rhs: rhs}):
+        with pytest.raises(ClaimError, match="claim trial: it tends to 0 as L grows, and has no sides"):
+            stated.replace(**sides)
 
 
 def test_exact_literals_stand_in_sides():
