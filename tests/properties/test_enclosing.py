@@ -7,10 +7,11 @@ import mpmath
 import numpy as np
 import pytest
 from flint import arb
+from scipy.optimize import linprog
 
-from resstream.arithmetic import FLOAT64, RATIONAL, SYMBOLIC, Ball, BallEntry, exact, square
-from resstream.claim import Claim, at_least, at_most, size
-from resstream.domains import Matrix
+from resstream.arithmetic import FLOAT64, RATIONAL, SYMBOLIC, Ball, BallEntry, absolute, exact, square, total_entry
+from resstream.claim import Claim, at_least, at_most, claim, size
+from resstream.domains import Matrix, Vector
 from resstream.domains import Norm as AnyNorm
 from resstream.errors import DomainError, NotExact, NotExpressible
 from resstream.falsify import falsify
@@ -193,6 +194,56 @@ def _largest(gaps):
 
 
 # ---- the nearest matrix with equal rows -------------------------------------
+
+
+def least(X, kind):
+    """The distance by linear programming, or by least squares."""
+    n, d = X.shape
+    if kind == "l2":
+        return np.sqrt(((X - X.mean(0)) ** 2).sum())
+    if kind == "linf":
+        A = np.array([[*(-s * (np.arange(d) == j)), -1] for i in range(n) for j in range(d) for s in (1, -1)])
+        b = np.array([-s * X[i, j] for i in range(n) for j in range(d) for s in (1, -1)])
+        return linprog([0] * d + [1], A, b, bounds=[(None, None)] * (d + 1)).fun
+    cost = [0] * d + [1] * (n * d)
+    slack = np.eye(n * d)
+    places = [(i, j, s) for i in range(n) for j in range(d) for s in (1, -1)]
+    A = np.array([[*(-s * (np.arange(d) == j)), *-slack[i * d + j]] for i, j, s in places])
+    b = np.array([-s * X[i, j] for i, j, s in places])
+    return linprog(cost, A, b, bounds=[(None, None)] * len(cost)).fun
+
+
+@pytest.mark.parametrize("norm", [L1, L2, LINF], ids=lambda norm: norm.kind)
+def test_the_distance_to_equal_rows(norm):
+    rng, compared = np.random.default_rng(0), 0
+    for n, d in ((1, 2), (2, 2), (3, 1), (4, 2), (5, 3)):
+        numbers = rng.integers(-9, 10, (n, d)) / 4
+        wanted = least(numbers, norm.kind)
+        assert abs(distance_to_constant(numbers, norm).item() - wanted) <= 1e-9 * (1 + wanted)
+        for system in (RATIONAL, Ball(256)):
+            with system.working():
+                X = system.array(numbers)
+                squared = distance_to_constant(X, norm) if norm.kind != "l2" or system is not RATIONAL else None
+                if squared is not None:
+                    assert abs(FLOAT64.array(squared).item() - wanted) <= 1e-9 * (1 + wanted)
+                    compared += 1
+        batch = np.stack([numbers, 2 * numbers])
+        off = np.abs(distance_to_constant(batch, norm)[:, 0, 0] - [wanted, 2 * wanted])
+        assert off.max() <= 1e-9 * (1 + wanted)
+    assert compared >= 5
+    exactly = distance_to_constant(RATIONAL.array([[1, 2], [Fraction(1, 3), 5], [2, 2]]), LINF)
+    assert exactly.item() == Fraction(3, 2)
+
+
+def test_it_stands_for_there_is_a_row():
+    @claim("nearest.l1", over={"X": Matrix("n", "d"), "c": Vector("d")})
+    def stated(X, c):
+        return at_most(distance_to_constant(X, L1), total_entry(absolute(X - c)))
+
+    assert falsify(stated, 6000).status == "survived"
+    for norm in (AnyNorm("d"), "l1"):
+        with pytest.raises((DomainError, AttributeError)):
+            distance_to_constant(np.eye(2), norm)
 
 
 @pytest.mark.parametrize("p", [Fraction(3, 2), Fraction(11, 10), 3, 4])

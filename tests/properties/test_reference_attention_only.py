@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from resstream.arithmetic import FLOAT64, RATIONAL, Array, Ball, NumberSystem, absolute, derivative, total
 from resstream.errors import DomainError, ShapeError
-from resstream.reference import AttentionOnlyModel, Trace, causal_mask, paths, rotary, softmax
+from resstream.reference import AttentionOnlyModel, Trace, attention_only, causal_mask, paths, rotary, softmax
 
 BALL = Ball(192)
 EPS = float(np.finfo(np.float64).eps)
@@ -168,6 +168,23 @@ def test_there_are_one_plus_heads_to_the_layers_paths(layers: int, heads: int) -
     assert found[0] == ()
     for path in found:
         assert [layer for layer, _ in path] == sorted({layer for layer, _ in path})
+
+
+def test_without_heads_there_is_the_direct_path_alone() -> None:
+    assert paths(3, 0) == paths(0, 2) == [()]
+
+
+def test_so_many_paths_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(DomainError, match=r"expected at most 1,000,000 paths, got \(1 \+ 1\)\^20"):
+        paths(20, 1)
+    monkeypatch.setattr(attention_only, "MOST_PATHS", 27)
+    assert len(paths(3, 2)) == 27
+    with pytest.raises(DomainError, match=r"expected at most 27 paths, got \(1 \+ 5\)\^2"):
+        paths(2, 5)
+    for layers, heads in ((-1, 2), (65, 0), (2, -1)):
+        with pytest.raises(DomainError, match="expected a whole number of at"):
+            paths(layers, heads)
+    assert paths(64, 0) == [()]
 
 
 @pytest.mark.parametrize("layers", [0, 1, 2, 3])

@@ -253,6 +253,61 @@ def test_balls_are_judged_by_what_is_certain() -> None:
             require_row_stochastic("A", BALL.array([[1, 1 + 2.0**-40]]) / 2)
 
 
+@pytest.mark.parametrize("n", [1, 3, 64])
+def test_the_slack_of_floats_is_that_of_the_row_length(n: int) -> None:
+    """Sixteen units for each entry of a sum, one for each entry below zero, and neither beyond a thousandth."""
+    unit = EPS * n
+    A = np.full((2, n), 1 / n)  # powers of two, or off by a unit at most
+    for away, fits in ((15 * unit, True), (-15 * unit, True), (18 * unit, False), (-18 * unit, False)):
+        A[1, 0] = 1 / n + away
+        assert accepts(A) is fits
+    low = np.eye(n + 1)[:, :-1] if n > 1 else np.eye(2)
+    low = low[:1]
+    m = low.shape[-1]
+    for below, fits in ((0.9 * m * EPS, True), (1.5 * m * EPS, False)):
+        low[0, -1] = -below
+        assert accepts(low) is fits
+    halves = np.full((1, 2048), 1 / 2048, dtype=np.float16)
+    halves[0, 0] += 3 / 2048
+    assert not accepts(halves)  # 3/2048 is above a thousandth, and 16 units of half precision would be far above
+    halves[0, 0] -= 1 / 2048
+    assert accepts(halves)
+
+
+def accepts(A: Array) -> bool:
+    try:
+        require_row_stochastic("A", A)
+    except DomainError:
+        return False
+    return True
+
+
+def test_what_dividing_would_mend_is_said_to_be_so() -> None:
+    close, far = np.array([[0.5, 0.5], [0.5, 0.505]]), np.array([[0.5, 0.505], [0.5, 0.52]])
+    with pytest.raises(DomainError, match=r"row \[1\] sums to 1.005, .*; dividing every row by its sum would do$"):
+        require_row_stochastic("A", close)
+    for rows in (far, 2 - far):
+        with pytest.raises(DomainError, match=r"not 1 within 7.11e-15$"):
+            require_row_stochastic("A", rows)
+
+
+@pytest.mark.parametrize("system", [FLOAT64, BALL, RATIONAL], ids=lambda system: system.name)
+@pytest.mark.parametrize("ahead", [0.25, 2.0**-50])
+def test_nothing_ahead_is_attended_to(system: Ball, ahead: float, checking: Callable) -> None:
+    """The diagonal is no part of what is ahead; a search lets floats through, whose result is its own."""
+    raw = np.stack([np.array([[1, 0, 0], [0.5, 0.5, 0], [0.25, 0.25, 0.5]])] * 2)
+    with checking(system):
+        assert checks.require_causal("A", system.array(raw)).shape == (2, 3, 3)
+    raw[1, 1] = [0.5, 0.5 - ahead, ahead]
+    with checking(system), pytest.raises(DomainError, match=r"A: expected a causal pattern, .* at \[1, 1, 2\], above"):
+        checks.require_causal("A", system.array(raw))
+    if system is FLOAT64:
+        with system.working():
+            assert np.array_equal(checks.require_causal("A", raw), raw)
+    with checking(system), pytest.raises(ShapeError, match="A: expected as many rows as columns"):
+        checks.require_causal("A", system.array(raw[:, :2]))
+
+
 def test_rationals_are_judged_exactly() -> None:
     require_row_stochastic("A", RATIONAL.array([["1/3", "2/3"]]))
     with pytest.raises(DomainError, match=r"row \[0\] sums to 999999999999999999999/1000000000000000000000"):

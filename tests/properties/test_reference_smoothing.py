@@ -19,11 +19,13 @@ from resstream.reference import (
     dobrushin,
     dobrushin_overlap,
     frobenius_norm,
+    mean_pairwise_distance,
     pairwise_distances,
     relative_spread,
     row_norms,
     row_range,
     skip_stack,
+    smoothing,
     smoothing_stack,
 )
 
@@ -166,6 +168,26 @@ def test_the_diameter_after_a_change_of_basis() -> None:
     norm = Norm("l1", basis, RATIONAL.array([["1/2", 0], ["-1/2", 1]]))
     assert diameter(X, norm).item() == diameter(X @ basis, L1).item() == 6
     assert (pairwise_distances(X, norm) == pairwise_distances(X @ basis, L1)).all()
+
+
+@pytest.mark.parametrize("n", range(1, 6))
+@pytest.mark.parametrize("norm", [L1, LINF], ids=str)
+def test_the_mean_distance_is_that_of_all_pairs(norm: Norm, n: int) -> None:
+    X = RATIONAL.array(np.random.default_rng(n).integers(-9, 10, (5, n, 3)))
+    found, every = mean_pairwise_distance(X, norm), total_entry(pairwise_distances(X, norm))
+    assert found.shape == (5, 1, 1)
+    assert (found * max(1, n * (n - 1)) == every).all()  # a pair in both orders, and a row with itself adds nothing
+
+
+@pytest.mark.parametrize("together", [1, 20, 50, 1 << 20])
+def test_the_largest_of_the_pairs_however_many_are_taken_at_a_time(
+    together: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(smoothing, "TOGETHER", together)
+    X = np.random.default_rng(0).integers(-9, 10, (11, 7, 2)).astype(float)
+    pairs = pairwise_distances(X, L1).max((-2, -1))
+    assert (diameter(X, L1)[:, 0, 0] == pairs).all()
+    assert [diameter(x, L1).item() for x in X] == pairs.tolist()
 
 
 @given(X=matrices(5, 3, 2).filter(lambda X: X.any(axis=(-2, -1)).all()))

@@ -303,3 +303,53 @@ def test_pseudo_inverses_have_the_derivative_that_keeps_their_product(shape):
     changed = slope @ W + found @ step if shape[0] >= shape[1] else W @ slope + step @ found
     assert np.abs(changed).max() < 1e-11  # well conditioned: some thousand roundings
     assert np.abs(slope).max() > 0.1
+
+
+SHAPES_AND_RANKS = {
+    "zero": [[0, 0, 0], [0, 0, 0]],
+    "zero row": [[0, 0, 0]],
+    "row": [[1, -2, 3]],
+    "column": [[1], [-2], [3]],
+    "square": [[2, 1], [7, 4]],
+    "wide": [[1, 0, 2], [0, 1, 1]],
+    "tall of rank one": [[1, 2], [2, 4], [3, 6]],
+    "singular": [[0, 1, 2], [0, 2, 4], [1, 0, 1]],
+    "regular": [[2, 1, 0], [0, 3, 1], [1, 0, 1]],
+}
+
+
+def assert_pseudo_inverse(P, W, same):
+    """Penrose's four equations, which one matrix alone fulfils."""
+    assert P.shape == (W.shape[-1], W.shape[-2])
+    assert same(W @ P @ W, W)
+    assert same(P @ W @ P, P)
+    assert same(W @ P, (W @ P).mT)
+    assert same(P @ W, (P @ W).mT)
+
+
+def assert_hold(balls, exactly, radius):
+    with Ball(512).working():
+        for ball, number in zip(balls.flat, exactly.flat, strict=True):
+            assert ball.value.contains(number.value)
+            assert ball.value.rad() <= radius
+
+
+@pytest.mark.parametrize("rows", SHAPES_AND_RANKS.values(), ids=SHAPES_AND_RANKS)
+def test_the_pseudo_inverse_fulfils_penroses_equations(rows):
+    W = RATIONAL.array(np.array(rows))
+    P = spectrum.pseudo_inverse(W)
+    assert_pseudo_inverse(P, W, lambda x, y: (x == y).all())
+    floats = np.array(rows, dtype=float)
+    assert_pseudo_inverse(spectrum.pseudo_inverse(floats), floats, np.allclose)
+    with BALL.working():  # of radius zero: the rational one, rounded
+        assert_hold(spectrum.pseudo_inverse(BALL.array(np.array(rows))), P, 1e-30)
+        wide = blurred(np.array(rows), arb(1) / 2**60)
+        if spectrum.rank(W).item() == min(W.shape):
+            assert_hold(spectrum.pseudo_inverse(wide), P, 1e-9)
+        elif np.any(rows):
+            with pytest.raises(Undecided, match="not certainly of full rank"):
+                spectrum.pseudo_inverse(wide)
+    if spectrum.rank(W).item() == min(W.shape):
+        with TERMS.working(), noting():
+            found = spectrum.pseudo_inverse(TERMS.array(np.array(rows)))
+            assert [entry.exact for entry in found.flat] == [entry.value for entry in P.flat]
