@@ -371,3 +371,142 @@ def test_patterns_are_counted() -> None:
     model = model_of(FLOAT64)
     with pytest.raises(ShapeError, match="patterns: expected one array for each of 2 layers, got 1"):
         model.run(model.embed(tokens_of(3)), patterns=[np.eye(3)])
+
+
+@pytest.mark.parametrize("name", ["keys_read", "queries_read"])
+@pytest.mark.parametrize(
+    ("reads", "error", "message"),
+    [
+        ([1], DomainError, "expected a mapping of layers to lists of heads, got list"),
+        ({2: []}, DomainError, "a layer: expected a whole number of at most 1, got 2"),
+        ({-1: []}, DomainError, "a layer: expected a whole number of at least 0, got -1"),
+        ({1: (0, 1)}, DomainError, r"expected heads \(layer, index\), got 0"),
+        ({1: 0}, ShapeError, "expected a list of heads"),
+        ({1: [(0, 1, 1)]}, DomainError, r"expected heads \(layer, index\), got \(0, 1, 1\)"),
+        ({1: ["ab"]}, DomainError, r"expected heads \(layer, index\), got 'ab'"),
+        ({1: [(0, True)]}, DomainError, r"expected heads \(layer, index\), got \(0, True\)"),
+        ({1: [(0.0, 1)]}, DomainError, r"expected heads \(layer, index\), got \(0.0, 1\)"),
+        ({1: [(0, -1)]}, DomainError, r"layer 1 cannot read a head \(0, -1\)"),
+        ({1: [(-1, 0)]}, DomainError, r"layer 1 cannot read a head \(-1, 0\)"),
+        ({0: [(0, 0)]}, DomainError, r"layer 0 cannot read a head \(0, 0\)"),
+        ({1: [(0, 1), [0, 1]]}, DomainError, "expected every head once"),
+    ],
+)
+def test_what_a_cut_run_cannot_read_is_refused(name: str, reads: object, error: type[Exception], message: str) -> None:
+    model = model_of(FLOAT64)
+    with pytest.raises(error, match=f"{name}.*{message}"):
+        model.run(model.embed(tokens_of(3)), **{name: reads})  # type: ignore[arg-type]
+
+
+def test_heads_that_are_read_are_named_in_any_way_that_says_it() -> None:
+    model = model_of(FLOAT64)
+    x0 = model.embed(tokens_of(3))
+    wanted = model.run(x0, keys_read={1: [(0, 1), (0, 0)]}, queries_read={0: []}).logits
+    for heads in ([[0, 1], [0, 0]], ((np.int64(0), np.int8(1)), (0, 0))):
+        assert np.array_equal(model.run(x0, keys_read={1: heads}).logits, wanted)  # type: ignore[dict-item]
+    three = model_of(FLOAT64, layers=3)
+    trace = three.run(x0)
+    everything = [(layer, head) for layer in range(2) for head in range(2)]
+    for heads in (everything, everything[:2], everything[3:], []):
+        read = x0 + sum(trace.writes[layer][head] for layer, head in heads)
+        cut = three.run(x0, keys_read={2: heads})
+        assert np.abs(cut.keys[2] - three.keys(2, read)).max() <= 1e-12 * np.abs(read).max()
+        assert np.array_equal(cut.queries[2], trace.queries[2])
+
+
+def test_given_patterns_leave_nothing_to_read() -> None:
+    model = model_of(FLOAT64)
+    x0, patterns = model.embed(tokens_of(3)), [np.stack([np.eye(3)] * 2)] * 2
+    trace = model.run(x0, patterns=patterns)
+    assert trace.queries == trace.keys == []
+    assert all(np.array_equal(*pair) for pair in zip(trace.patterns, patterns, strict=True))
+    for name, value in (("keys_read", {1: []}), ("queries_read", {1: []}), ("positions", [0, 1, 2])):
+        with pytest.raises(DomainError, match=f"{name}: expected none beside patterns"):
+            model.run(x0, patterns=patterns, **{name: value})  # type: ignore[arg-type]
+    wrong = np.stack([np.eye(3)] * 2)
+    for second, error, message in (
+        (wrong[:1], ShapeError, r"patterns\[1\]: expected the shape \(\.\.\., 2, 3, 3\), got \(1, 3, 3\)"),
+        (
+            np.stack([np.eye(2)] * 2),
+            ShapeError,
+            r"patterns\[1\]: expected the shape \(\.\.\., 2, 3, 3\), got \(2, 2, 2\)",
+        ),
+        (wrong[..., ::-1], DomainError, r"patterns\[1\]: expected a causal pattern"),
+        (wrong / 2, DomainError, r"patterns\[1\]: expected a row-stochastic matrix"),
+    ):
+        with pytest.raises(error, match=message):
+            model.run(x0, patterns=[patterns[0], second])
+    streams = np.stack([x0] * 5)
+    assert model.run(streams, patterns=patterns).logits.shape == (5, 3, 7)
+    assert model.run(streams, patterns=[np.stack([wrong] * 5)] * 2).logits.shape == (5, 3, 7)
+    with pytest.raises(ShapeError, match=r"the leading axes do not broadcast: x0 .* patterns\[0\]"):
+        model.run(streams, patterns=[np.stack([wrong] * 4)] * 2)
+
+
+@pytest.mark.parametrize("name", FIELDS)
+def test_every_weight_has_its_shape_and_its_batch(name: str) -> None:
+    weights = {field: getattr(model_of(FLOAT64), field) for field in FIELDS}
+    batch = {field: getattr(model_of(FLOAT64, lead=(3,)), field) for field in FIELDS}
+    shared = {**batch, name: weights[name]}
+    assert AttentionOnlyModel(**shared).forward(tokens_of(5)).logits.shape == (3, 5, 7)
+    with pytest.raises(ShapeError, match="the leading axes do not broadcast"):
+        AttentionOnlyModel(**{**batch, name: np.stack([weights[name]] * 2)})
+    with pytest.raises(DomainError, match="expected entries of the number system of"):
+        AttentionOnlyModel(**{**weights, name: RATIONAL.array(weights[name])})
+    with pytest.raises(DomainError, match=f"{name}: expected finite entries, got nan"):
+        AttentionOnlyModel(**{**weights, name: np.full_like(weights[name], np.nan)})
+    for axis in range(-weights[name].ndim, 0):
+        if name == "embedding" and axis == -2:
+            continue  # a vocabulary may be of any size
+        if name == "unembedding" and axis == -1:
+            continue
+        longer = np.concatenate([weights[name], np.take(weights[name], [0], axis)], axis)
+        with pytest.raises(ShapeError, match="expected"):
+            AttentionOnlyModel(**{**weights, name: longer})
+
+
+def test_positions_are_there_or_not() -> None:
+    model = model_of(FLOAT64)
+    weights = {field: getattr(model, field) for field in FIELDS}
+    x0 = model.embed(tokens_of(4))
+    without = AttentionOnlyModel(**weights, base=None)
+    assert without.rotation(x0) is None
+    with pytest.raises(DomainError, match="positions: expected none for a model without positions"):
+        without.run(x0, positions=[0, 1, 2, 3])
+    unturned = model.run(x0, positions=[0, 0, 0, 0])
+    assert np.abs(without.run(x0).logits - unturned.logits).max() <= 256 * EPS * np.abs(unturned.logits).max()
+    for base, error in ((0, DomainError), (-1, DomainError), (2.5, DomainError), ((1 << 53) + 1, DomainError)):
+        with pytest.raises(error, match="base: expected a whole number"):
+            AttentionOnlyModel(**weights, base=base)  # type: ignore[arg-type]
+    assert AttentionOnlyModel(**weights, base=1).forward(tokens_of(4)).logits.shape == (4, 7)
+    kernel = without.content_free_kernel([0, 5])
+    assert np.array_equal(kernel[..., 0], kernel[..., 1])
+    expected = (without.b_Q * without.b_K).sum(-1, keepdims=True) / 2
+    assert np.abs(kernel[..., :1] - expected).max() <= 16 * EPS * np.abs(expected).max()
+
+
+def test_parts_of_the_model_by_layer() -> None:
+    model = model_of(FLOAT64)
+    x0, x1, _ = model.forward(tokens_of(4)).states
+    assert (model.layers, model.heads) == (2, 2)
+    assert model.score_scale(x0).item() == 2  # of heads of width 4
+    for layer, x in enumerate((x0, x1)):
+        q, k = model.queries(layer, x), model.keys(layer, x)
+        assert np.abs(q @ k.mT - model.scores(layer, x)).max() <= 64 * EPS * np.abs(q @ k.mT).max()
+        trace = model.run(x0)
+        assert np.array_equal(trace.queries[layer], q)
+        assert np.array_equal(trace.keys[layer], k)
+    for function in (model.queries, model.keys, model.scores):
+        for layer in (-1, 2):
+            with pytest.raises(DomainError, match="layer: expected a whole number of at"):
+                function(layer, x0)
+    with pytest.raises(ShapeError, match="written: expected 4 rows, as x0 has"):
+        model.score_terms(1, x0, x1[:3])
+    with pytest.raises(ShapeError, match="the leading axes do not broadcast: x0"):
+        model.score_terms(1, np.stack([x0] * 2), np.stack([x1] * 3))
+    for offsets in ([], [0.5]):
+        with pytest.raises((ShapeError, DomainError), match=r"offsets|positions"):
+            model.content_free_kernel(offsets)  # type: ignore[arg-type]
+    assert model.content_free_kernel([0, 1, 2]).shape == (2, 2, 1, 3)
+    batch = model_of(FLOAT64, lead=(5,))
+    assert batch.content_free_kernel([0, 1, 2]).shape == (5, 2, 2, 1, 3)

@@ -1,6 +1,8 @@
 """Norms: float64 against balls and NumPy, and the rigorous spectral norm where it is hard."""
 
+import itertools
 from collections.abc import Callable
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -9,12 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from resstream.arithmetic import FLOAT64, RATIONAL, Array, Ball, derivative, total
-from resstream.errors import DomainError, NotExact, NotExpressible, ShapeError, Undecided
+from resstream.arithmetic import FLOAT64, RATIONAL, Array, Ball, derivative, exact, total
+from resstream.errors import ClaimError, DomainError, NotExact, NotExpressible, ShapeError, Undecided
 from resstream.reference import (
     L1,
     L2,
     LINF,
+    Lp,
     Norm,
     frobenius_norm,
     largest_row_norm,
@@ -317,3 +320,117 @@ def test_a_map_between_spaces_with_bases_of_their_own() -> None:
     ):
         with pytest.raises(ShapeError, match=message):
             operator_norm(W, norm, norm_out)
+
+
+@pytest.mark.parametrize(
+    ("kind", "exponent", "dual"),
+    [("l1", 1, "linf"), ("l2", 2, "l2"), ("linf", None, "l1"), ("l3", 3, "l3/2"), ("l5/4", Fraction(5, 4), "l5"),
+     ("l100", 100, "l100/99")],
+)  # fmt: skip
+def test_an_exponent_and_its_dual(kind: str, exponent: Fraction | None, dual: str) -> None:
+    norm = Norm(kind)
+    assert norm.exponent == exponent
+    assert (norm.dual_kind, Norm(dual).dual_kind) == (dual, kind)
+    if exponent is not None:
+        assert Lp(Fraction(exponent)).kind == kind
+        assert Lp(exact(Fraction(exponent).numerator, Fraction(exponent).denominator)).kind == kind
+
+
+def test_what_is_no_exponent_is_refused() -> None:
+    for p in (0, -1, Fraction(99, 100), 101, Fraction(101, 100), Fraction(100, 101)):
+        with pytest.raises(DomainError, match=rf"p: expected a fraction of at least 1 with terms up to 100, got {p}"):
+            Lp(p)
+    for wrong, shown in ((2.0, "2.0"), (True, "True"), ("3", "'3'"), ("x" * 100, "'" + "x" * 39 + "$")):
+        with pytest.raises(DomainError, match=f"p: expected a whole number or a fraction, got {shown}"):
+            Lp(wrong)  # type: ignore[arg-type]
+    for kind in ("l0", "l4/2", "l3/1", "l-2", "L2", "l03", "l3/0", "", "x" * 100):
+        with pytest.raises(DomainError, match=f"got '{kind[:40]}'$"):
+            Norm(kind)
+    for kind in ("l1/2", "l101"):
+        with pytest.raises(DomainError, match="p: expected a fraction of at least 1"):
+            Norm(kind)
+    with pytest.raises(DomainError, match="kind: expected one of l1, l2, linf"):
+        Norm(2)  # type: ignore[arg-type]
+
+
+def test_the_inverse_is_made_once_and_only_for_an_operator_norm() -> None:
+    made = []
+
+    def inverse() -> Array:
+        made.append(1)
+        return np.diag([0.5, 0.25])
+
+    norm = Norm("l1", np.diag([2.0, 4.0]), inverse)
+    assert row_norms(np.ones((1, 2)), norm).item() == 6
+    assert made == []
+    W = np.array([[1.0, 2.0], [3.0, 4.0]])
+    assert operator_norm(W, norm).item() == operator_norm(np.diag([0.5, 0.25]) @ W @ np.diag([2.0, 4.0]), L1).item()
+    assert np.array_equal(norm.inverse, np.diag([0.5, 0.25]))
+    assert made == [1]
+    with pytest.raises(AttributeError, match="Norm has no attribute 'outverse'"):
+        norm.outverse  # noqa: B018
+    for wrong, message in ((np.ones((3, 3)), "inverse: expected the size of basis"), (np.ones((2, 3)), "as columns")):
+        with pytest.raises(ShapeError, match=message):
+            operator_norm(W, Norm("l1", np.diag([2.0, 4.0]), lambda wrong=wrong: wrong))
+
+
+SHAPES = pytest.mark.parametrize("shape", [(1, 3), (2, 2), (4, 3), (3, 5)], ids=str)
+
+
+@SHAPES
+@pytest.mark.parametrize(
+    "kinds", [("linf", "l1"), ("linf", "l2"), ("linf", "l3"), ("l2", "l1"), ("l3/2", "l1")], ids=str
+)
+def test_maxima_over_signs_are_reached_and_bound_every_image(shape: tuple[int, int], kinds: tuple[str, str]) -> None:
+    """At a corner of the cube; or, towards l1, where the sum of x W with the signs of a corner is largest."""
+    norm, norm_out = (Norm(kind) for kind in kinds)
+    rng = np.random.default_rng(0)
+    batch = rng.standard_normal((7, *shape))
+    found = operator_norm(batch, norm, norm_out)
+    assert found.shape == (7, 1, 1)
+    for W, value in zip(batch, found[:, 0, 0], strict=True):
+        corners = np.array(list(itertools.product((1.0, -1.0), repeat=shape[0] if kinds[0] == "linf" else shape[1])))
+        if kinds[0] == "linf":
+            rows = corners
+        else:  # the row of the unit sphere at which a linear function is largest, by Hoelder's equality
+            p = float(Fraction(kinds[0][1:]))
+            slopes = corners @ W.T
+            rows = np.sign(slopes) * np.abs(slopes) ** (1 / (p - 1))
+        quotients = row_norms(rows @ W, norm_out) / row_norms(rows, norm)
+        assert value == pytest.approx(quotients.max(), rel=1e-12)
+        others = rng.standard_normal((50, shape[0]))
+        assert (row_norms(others @ W, norm_out) <= value * row_norms(others, norm) * (1 + 1e-12)).all()
+        assert operator_norm(W, norm, norm_out).item() == pytest.approx(value, rel=1e-15)
+
+
+def test_so_many_signs_and_no_more() -> None:
+    W = np.ones((13, 12))
+    assert operator_norm(W, LINF, L1).item() == operator_norm(W.T, LINF, L1).item() == 13 * 12
+    assert operator_norm(W.T, LINF, L2).item() == pytest.approx(12 * 13**0.5, rel=1e-14)
+    for norm, norm_out, rows in ((LINF, L2, W), (L2, L1, W.T), (LINF, L1, np.ones((13, 13)))):
+        with pytest.raises(ShapeError, match="W: expected at most 12 rows of signs to go through, got 13"):
+            operator_norm(rows, norm, norm_out)
+    for norm, norm_out in ((L2, Lp(3)), (Lp(3), L2), (Lp(3), Lp(3))):
+        with pytest.raises(ClaimError, match=f"operator norm from {norm.kind} to {norm_out.kind}; expected"):
+            operator_norm(W, norm, norm_out)
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1.0, 1e200])
+@pytest.mark.parametrize("p", [3, Fraction(3, 2)])
+def test_lp_norms_of_rows_of_any_size(scale: float, p: Fraction) -> None:
+    """Powers of the entries leave the range of floats where the norm does not."""
+    X = np.random.default_rng(0).standard_normal((5, 4, 3))
+    expected = (np.abs(X) ** float(p)).sum(-1, keepdims=True) ** (1 / float(p))
+    assert np.abs(row_norms(scale * X, Lp(p)) / scale - expected).max() <= 1e-14
+    assert np.abs(largest_row_norm(scale * X, Lp(p)) / scale - expected.max(-2, keepdims=True)).max() <= 1e-14
+    step = np.random.default_rng(1).standard_normal(X.shape)
+    signed = np.sign(X) * np.abs(X) ** (float(p) - 1)
+    slope = (signed * step).sum(-1, keepdims=True) * expected ** (1 - float(p))
+    assert np.abs(derivative(lambda x: row_norms(x, Lp(p)), X, step) - slope).max() <= 1e-13
+
+
+def test_norms_of_rational_rows_are_rational_where_their_roots_are() -> None:
+    assert row_norms(RATIONAL.array([[3, 4, 5]]), Lp(3)).item() == 6
+    assert row_norms(RATIONAL.array([[1, 4, 4]]), Lp(Fraction(1, 1))).item() == 9
+    with pytest.raises(NotExact):
+        row_norms(RATIONAL.array([[1, 1]]), Lp(3))

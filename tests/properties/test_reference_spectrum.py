@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from flint import arb
 
-from resstream.arithmetic import FLOAT64, RATIONAL, Ball, derivative, exact, sqrt, to_float
+from resstream.arithmetic import FLOAT64, RATIONAL, SYMBOLIC, Ball, derivative, exact, sqrt, to_float
 from resstream.arithmetic.obligations import ZERO, noting
 from resstream.arithmetic.terms import Terms
 from resstream.errors import DomainError, NotExact, NotExpressible, ShapeError, Undecided, Undefined
-from resstream.reference import spectrum
+from resstream.reference import L1, L2, LINF, spectrum
 
 BALL = Ball(128)
 NILPOTENT = np.array([[0, 1, 0], [0, 0, 1], [0, 0, 0]])
@@ -119,8 +119,9 @@ def test_matrices_that_are_not_finite_give_nan_in_a_search():
 def test_powers_multiply():
     assert np.array_equal(spectrum.matrix_power(ROTATION.astype(float), 4), 16 * np.eye(2))
     assert np.array_equal(spectrum.matrix_power(ROTATION.astype(float), 0), np.eye(2))
-    with pytest.raises(DomainError, match="exponent: expected a whole number of at least 0, got -1"):
-        spectrum.matrix_power(np.eye(2), -1)
+    for exponent, bound in ((-1, "least 0"), (100_001, "most 100000")):
+        with pytest.raises(DomainError, match=f"exponent: expected a whole number of at {bound}, got {exponent}"):
+            spectrum.matrix_power(np.eye(2), exponent)
 
 
 def test_shapes_are_checked():
@@ -178,6 +179,8 @@ def test_the_second_modulus_and_the_radius(system):
         assert to_float(spectrum.spectral_radius(system.array(TURNED)).item()) == 3
         for one in ([[5]], [[0]]):
             assert to_float(spectrum.second_modulus(system.array(np.array(one))).item()) == 0
+        assert to_float(spectrum.second_modulus(system.array(TURNED[:2, :2])).item()) == 2
+        assert spectrum.second_modulus(system.array(np.stack([TURNED] * 5))).shape == (5, 1, 1)
         stack = system.array(np.stack([[TURNED, 2 * TURNED]] * 5))
         assert spectrum.second_modulus(stack).shape == (5, 2, 1, 1)
         assert to_float(spectrum.second_modulus(stack)[4, 1, 0, 0]) == 4
@@ -275,16 +278,38 @@ def test_terms_are_noted():
 
 @pytest.mark.parametrize("shape", [(2, 2), (3, 2), (2, 3)])
 def test_the_smaller_gram_matrix_says_that_a_rank_is_full(shape):
-    """Where the blur of a large entry is larger than the smallest singular value, too."""
+    """Where the blur of a large entry is larger than the smallest singular value, too, in whatever unit."""
     with BALL.working():
         W = BALL.array(np.eye(*shape, dtype=int))
         W[0, 0] = type(W[0, 0])(arb(100, 1.5))
-        assert spectrum.rank(W).item().value == 2
+        for unit in (1, exact(1, 1024)):
+            assert spectrum.rank(unit * W).item().value == 2
 
 
 def test_the_affine_rank_of_single_rows_is_zero_in_a_batch():
     assert np.array_equal(spectrum.affine_rank(np.ones((5, 1, 3))), np.zeros((5, 1, 1)))
     assert np.array_equal(spectrum.affine_rank(np.eye(3)[None].repeat(2, 0)), np.full((2, 1, 1), 2.0))
+
+
+@pytest.mark.parametrize(
+    ("rows", "dimension"),
+    [
+        ([[1, 2]], 0),
+        ([[1, 2], [1, 2]], 0),
+        ([[1, 2], [3, 4]], 1),
+        ([[1, 0], [2, 1], [3, 2]], 1),  # a line that misses the origin
+        ([[0, 0], [1, 0], [0, 1]], 2),
+        ([[1, 1, 1], [2, 1, 1], [1, 2, 1], [2, 2, 1]], 2),
+    ],
+)
+def test_the_affine_rank_is_the_dimension_of_the_flat(rows, dimension):
+    rows = np.array(rows)
+    for system in (FLOAT64, RATIONAL, BALL):
+        with system.working():
+            assert to_float(spectrum.affine_rank(system.array(rows)).item()) == dimension
+    if dimension == min(len(rows) - 1, rows.shape[1]):  # the most that there can be: certain in a blurred matrix
+        with BALL.working():
+            assert spectrum.affine_rank(blurred(rows + 1, arb(1) / 2**20)).item().value == dimension
 
 
 @pytest.mark.parametrize("shape", [(2, 2), (3, 2), (2, 3)])
@@ -303,6 +328,8 @@ def test_pseudo_inverses_have_the_derivative_that_keeps_their_product(shape):
     changed = slope @ W + found @ step if shape[0] >= shape[1] else W @ slope + step @ found
     assert np.abs(changed).max() < 1e-11  # well conditioned: some thousand roundings
     assert np.abs(slope).max() > 0.1
+    both = derivative(spectrum.pseudo_inverse, np.stack([W, 2 * W]), np.stack([step, 2 * step]))
+    assert np.abs(both - [slope, slope / 2]).max() < 1e-11
 
 
 SHAPES_AND_RANKS = {
@@ -353,3 +380,33 @@ def test_the_pseudo_inverse_fulfils_penroses_equations(rows):
         with TERMS.working(), noting():
             found = spectrum.pseudo_inverse(TERMS.array(np.array(rows)))
             assert [entry.exact for entry in found.flat] == [entry.value for entry in P.flat]
+
+
+@pytest.mark.parametrize("system", [FLOAT64, RATIONAL, BALL], ids=lambda system: system.name)
+def test_the_condition_number_is_the_largest_over_the_smallest(system):
+    with system.working():
+        W = system.array(np.stack([np.diag([2, -8, 4]), np.diag([3, 3, 3])]))
+        assert [to_float(number) for number in spectrum.condition_number(W).flat] == [4, 1]
+        assert spectrum.condition_number(W).shape == (2, 1, 1)
+
+
+def test_the_schatten_norm_in_l2_and_of_one_row_or_column_asks_for_no_spectrum():
+    """The root of the sum of squares, whose singular values no other number system than floats and balls may have."""
+    W = np.array([[1, 2], [2, 0]])
+    for system in (FLOAT64, RATIONAL, SYMBOLIC):
+        assert float(str(spectrum.schatten_norm(system.array(W)).item())) == 3
+        for line in ([[3, 4]], [[3], [4]]):
+            for norm in (L1, L2, LINF):
+                assert float(str(spectrum.schatten_norm(system.array(np.array(line)), norm).item())) == 5
+    with pytest.raises(NotExact):
+        spectrum.schatten_norm(RATIONAL.array(W), L1)
+    one = np.diag([3.0, 4.0])[None]  # a batch of one is no row
+    for norm, expected in ((L1, 7), (L2, 5), (LINF, 4)):
+        assert spectrum.schatten_norm(one, norm)[0, 0, 0] == pytest.approx(expected, rel=1e-14)
+
+
+def test_determinants_of_expressions_are_written_out_up_to_five_rows():
+    with TERMS.working(), noting():
+        assert spectrum.determinant(TERMS.array(2 * np.eye(5, dtype=int)[[1, 0, 2, 3, 4]])).item().exact == -32
+        with pytest.raises(NotExpressible, match="a determinant of 6 rows"):
+            spectrum.determinant(TERMS.array(np.eye(6, dtype=int)))
