@@ -55,20 +55,20 @@ PAGE = ROOT / "docs" / "trust.md"
 ODD = "tests/soundness/test_odd_arguments.py"
 """Tests of which those that are called after a module are its own."""
 
-GATE = "tests/properties/test_reference_gate.py"
-"""Every array of every function of the reference through its gate."""
+GATE = "tests/properties/test_reference_gate.py tests/properties/test_reference_inputs.py"
+"""Every array of every function of the reference through its gate, and what else may be given to it."""
 
 ARITHMETIC_TESTS = "tests/properties/test_arithmetic*.py tests/soundness/test_entries.py tests/symbolic/test_reading.py"
 
 CONCERNS: dict[str, list[str]] = {
     "resstream/reference/*.py": [
         f"tests/properties/test_reference_{{stem}}.py {GATE} {ODD}",
-        "tests/properties/test_reference_checks.py tests/properties/test_reference_inputs.py",
+        "tests/properties/test_reference_checks.py",
     ],
     **{
         f"resstream/reference/{stem}.py": [
             f"tests/properties/{own}.py {GATE} {ODD}",
-            "tests/properties/test_reference_inputs.py",
+            "tests/properties/test_reference_checks.py",
         ]
         for stem, own in {
             "decomposition": "test_reference_transformer",
@@ -83,7 +83,7 @@ CONCERNS: dict[str, list[str]] = {
     **{
         f"resstream/reference/{stem}.py": [
             f"tests/properties/test_reference_{stem}.py tests/properties/test_vocabulary.py {GATE} {ODD}",
-            "tests/properties/test_reference_inputs.py",
+            "tests/properties/test_reference_checks.py",
         ]
         for stem in ("activations", "norms", "smoothing", "spectrum")
     },

@@ -1,8 +1,9 @@
 """Faults planted into functions that are already there: nothing is imported or collected again for a mutant.
 
-Only the tests that ran the changed function when nothing was changed are run again, the quickest first. What runs when
-a module is imported (a constant, a default, a body of a class) cannot be changed so, nor what the tests keep of the
-time before. So a mutant that is noticed here is noticed, and one that is not is asked again, afresh, of all tests.
+Only the tests that ran the changed function when nothing was changed are run again: first the quickest, and those that
+noticed other faults of that function. What runs when a module is imported (a constant, a default, a body of a class)
+cannot be changed so, nor what the tests keep of the time before. So a mutant that is noticed here is noticed, and one
+that is not is asked again, afresh, of all tests.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import os
 import pickle
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import CodeType, FunctionType
@@ -78,6 +80,9 @@ def plant(functions: Sequence[FunctionType], changed: dict[Where, CodeType]) -> 
 UNPLANTED = 99
 """The status of a mutant that cannot be planted so."""
 
+UNTRIED = 0.1
+"""Of the faults of a function, as if every test had noticed so many already."""
+
 
 class Planting:
     """A plugin of pytest that runs the tests collected once for every mutant, each time in a fork."""
@@ -95,21 +100,31 @@ class Planting:
     def pytest_runtestloop(self, session: Any) -> bool:
         """In place of pytest's own loop: first without a mutant, for which tests are quick, then with each."""
         seen = self.answers.with_suffix(".seen")
-        ((status, _),) = self.run_all([lambda: _run(session.items, self.file, seen)])
+        ((status, _),) = self.run_all([lambda: _look(session.items, self.file, seen)])
         if status != 0:
             raise SystemExit(f"the tests of {self.file} do not pass as it is")
         runs: list[tuple[float, set[Where]]] = pickle.loads(seen.read_bytes())
-        known = sorted(zip(runs, session.items, strict=True), key=lambda pair: pair[0][0])
+        known = list(zip(runs, session.items, strict=True))
         original = compile(self.file.read_text(), str(self.file), "exec")
         functions = functions_of(self.file)
+        noticed = self.answers.with_suffix(".noticed")  # a line for each fault: the function, and the test that noticed
 
         def task(change: Callable[[], CodeType]) -> Callable[[], int]:
             def work() -> int:
                 changed = changed_code(original, change())
                 if not changed or not plant(functions, changed):
                     return UNPLANTED
+                places = {function for function, _ in changed}
+                lines = noticed.read_text().splitlines() if noticed.exists() else []
+                before = Counter(test for place, test in (line.split(" ", 1) for line in lines) if place in places)
+                known.sort(key=lambda run: run[0][0] / (before[run[1].nodeid] + UNTRIED))
                 asked = [item for (took, reached), item in known if took <= self.quick and reached & changed.keys()]
-                return _run(asked, self.file)
+                failed = _first_to_fail(asked)
+                if failed is None:
+                    return 0
+                with noticed.open("a") as found:
+                    found.writelines(f"{place} {failed.nodeid}\n" for place in places)
+                return 1
 
             return work
 
@@ -118,22 +133,37 @@ class Planting:
         return True
 
 
-def _run(items: Sequence[Any], file: Path, seen: Path | None = None) -> int:
-    """Run tests until one fails: 1, else 0; with the seconds that each took, and which functions of a file it ran."""
+def _first_to_fail(items: Sequence[Any], done: Callable[[], object] = lambda: None) -> Any:
+    """Run tests until one fails, which is given back; None where none does. `done` is called after each that passes."""
     from _pytest.runner import runtestprotocol
 
-    runs = []
     for item, following in zip(items, [*items[1:], None], strict=False):  # there may be none
-        start, reached = time.process_time(), {}
-        if seen is not None:
-            sys.settrace(_noting(str(file), reached))
-        failed = any(report.failed for report in runtestprotocol(item, log=False, nextitem=following))
-        sys.settrace(None)
-        if failed:
-            return 1
+        if any(report.failed for report in runtestprotocol(item, log=False, nextitem=following)):
+            return item
+        done()
+    return None
+
+
+def _look(items: Sequence[Any], file: Path, seen: Path) -> int:
+    """Run every test, for the seconds that each takes and the functions of a file that it runs: 1 where one fails."""
+    runs: list[tuple[float, set[Where]]] = []
+    reached: dict[int, CodeType] = {}
+    start = time.process_time()
+
+    def note() -> None:
+        nonlocal start
         runs.append((time.process_time() - start, {_where(code) for code in reached.values()}))
-    if seen is not None:
-        seen.write_bytes(pickle.dumps(runs))
+        reached.clear()
+        sys.settrace(trace)  # which a test may have ended
+        start = time.process_time()
+
+    trace = _noting(str(file), reached)
+    sys.settrace(trace)
+    failed = _first_to_fail(items, note)
+    sys.settrace(None)
+    if failed is not None:
+        return 1
+    seen.write_bytes(pickle.dumps(runs))
     return 0
 
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from resstream.arithmetic import FLOAT64, RATIONAL, Array, Ball, derivative, exact, total
+from resstream.arithmetic import FLOAT64, RATIONAL, SYMBOLIC, Array, Ball, derivative, exact, to_float, total
 from resstream.errors import ClaimError, DomainError, NotExact, NotExpressible, ShapeError, Undecided
 from resstream.reference import (
     L1,
@@ -434,3 +434,43 @@ def test_norms_of_rational_rows_are_rational_where_their_roots_are() -> None:
     assert row_norms(RATIONAL.array([[1, 4, 4]]), Lp(Fraction(1, 1))).item() == 9
     with pytest.raises(NotExact):
         row_norms(RATIONAL.array([[1, 1]]), Lp(3))
+
+
+@pytest.mark.parametrize("shape", [(3, 3), (3, 4), (5, 4)], ids=str)
+def test_a_narrow_enclosure_of_the_spectral_norm_holds_a_much_narrower_one(shape: tuple[int, int]) -> None:
+    """Of whole numbers, whose enclosure is as narrow as the precision allows."""
+    rng, compared = np.random.default_rng(0), 0
+    for bits in (53, 64, 80):
+        for _ in range(4):
+            W = rng.integers(-9, 10, shape)
+            found = []
+            for system in (Ball(bits), Ball(400)):
+                with system.working():
+                    found.append(norm_of(system.array(W)))
+            with Ball(400).working():
+                assert found[0].contains(found[1])
+            assert found[0].rad() < arb(2) ** (4 - bits) * found[0].mid()
+            compared += 1
+    assert compared == 12
+
+
+@pytest.mark.parametrize("row", [[[3, 4]], [[3], [4]]], ids=["row", "column"])
+def test_the_spectral_norm_of_a_row_or_column_is_its_length_in_every_number_system(row: list[list[int]]) -> None:
+    W = np.array(row)
+    assert str(spectral_norm(SYMBOLIC.array(W)).item()) == "5"
+    for system in (RATIONAL, BALL):
+        with system.working():
+            slope = derivative(spectral_norm, system.array(W), system.array(np.ones_like(W)))
+            assert abs(to_float(slope.item()) - 7 / 5) < 1e-15
+    with pytest.raises(NotExpressible, match="of other numbers than floats, rationals and enclosures"):
+        spectral_norm(SYMBOLIC.array(np.eye(2, dtype=int)))
+
+
+def test_bases_with_more_leading_axes_than_one() -> None:
+    scales = np.arange(1.0, 11).reshape(2, 5, 1, 1) * np.eye(3)
+    norm = Norm("l1", scales, np.linalg.inv(scales))
+    assert np.abs(row_norms(np.ones((1, 3)), norm)[..., 0, 0] - 3 * scales[..., 0, 0]).max() <= 1e-14
+    W = np.arange(9.0).reshape(3, 3)
+    assert np.abs(operator_norm(W, norm) - operator_norm(W, L1)).max() <= 1e-13  # a scale is no change of shape
+    W = np.stack([np.stack([W] * 5)] * 2)
+    assert operator_norm(W, norm).shape == operator_norm(W, L2).shape == (2, 5, 1, 1)
