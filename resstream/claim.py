@@ -551,12 +551,18 @@ class Claim:
 
     # -- variants
 
+    @property
+    def stated_names(self) -> tuple[str, ...]:
+        """What a new conclusion may name beside the variables: the present sides, or the quantity that grows."""
+        return ("lhs", "rhs") if self.as_grows is None else ("quantity",)
+
     def replace(
         self,
         *,
         lhs: Callable[..., Any] | None = None,
         rhs: Callable[..., Any] | None = None,
-        conclusion: Callable[..., Relation] | None = None,
+        conclusion: Callable[..., Any] | None = None,
+        as_grows: Growth | None = None,
         assuming: Sequence[Hypothesis] = (),
         without: Sequence[str] | str = (),
         over: Mapping[str, Domain] | Mapping[Variables, Domain] | None = None,
@@ -568,10 +574,12 @@ class Claim:
         """A modified claim.
 
         lhs, rhs: functions of any of the claim's variables and of `lhs`, `rhs` (the present sides) that give the new
-        side. conclusion: a function of the same that gives another relation. assuming: further hypotheses. without:
-        names of hypotheses to drop. over, sizes: domains and ranges that take the place of those of the same name; a
-        tuple of variables gets a domain of tuples, as `Given` and `Product` are, and they vary together. A size that
-        an object of numbers tells is that number for the other variables too, unless `sizes` gives it.
+        side. conclusion: a function of the same that gives another relation, or with as_grows (`limit(...)`,
+        `rate(...)`) the quantity that this is said of; a claim that says so already has its `quantity` in the place of
+        sides. assuming: further hypotheses. without: names of hypotheses to drop. over, sizes: domains and ranges that
+        take the place of those of the same name; a tuple of variables gets a domain of tuples, as `Given` and `Product`
+        are, and they vary together. A size that an object of numbers tells is that number for the other variables too,
+        unless `sizes` gives it.
         where: another relation between sizes, "" for none. Raises ClaimError for unknown names, and for a new
         side of a claim that states several relations.
         """
@@ -598,7 +606,9 @@ class Claim:
         told = {size: range(number, number + 1) for size, number in self._told(separate, together).items()}
         kept = {size: values for size, values in {**self.sizes, **told}.items() if size in used}
         hypotheses = (*(f for f in self.assuming if f.__name__ not in dropped), *assuming)
-        growth = None if conclusion else self.as_grows
+        if as_grows is not None and conclusion is None and self.as_grows is None:
+            raise ClaimError(f"claim {self.id}: as_grows: expected a conclusion beside it, which gives the quantity")
+        growth = as_grows or (None if conclusion else self.as_grows)
         conclusion = _concluding(self, conclusion) if conclusion else self.conclusion
         for variables, domain in together.items():
             joint = "_".join(variables)
@@ -694,15 +704,19 @@ def _with_sides(
     return _of_variables(claim, conclusion)
 
 
-def _concluding(claim: Claim, function: Callable[..., Relation]) -> Callable[..., Relation]:
-    """The function of the claim's variables that gives another conclusion, which may use the present sides."""
+def _concluding(claim: Claim, function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function of the claim's variables that gives another conclusion, and may use what the present one states."""
     names = _parameters(function)
     _require_known(claim, function, "a new conclusion")
-    if not {"lhs", "rhs"} & set(names):
+    if not set(claim.stated_names) & set(names):
         return function
 
-    def conclusion(**objects: Any) -> Relation:
-        _, scope = _sides_of(claim, objects)
+    def conclusion(**objects: Any) -> Any:
+        if claim.as_grows is not None:
+            quantity = claim.conclusion(**{name: objects[name] for name in _parameters(claim.conclusion)})
+            scope = {**objects, "quantity": quantity}
+        else:
+            _, scope = _sides_of(claim, objects)
         return function(**{name: scope[name] for name in names})
 
     return _of_variables(claim, conclusion)
@@ -728,8 +742,9 @@ def _unpacking(function: Callable[..., Relation], joint: str, variables: tuple[s
 
 def _require_known(claim: Claim, function: Callable[..., Any] | None, what: str) -> None:
     for name in _parameters(function) if function else ():
-        if name not in claim.over and name not in ("lhs", "rhs"):
-            raise ClaimError(f"claim {claim.id}: {what} uses {name!r}, expected lhs, rhs or one of {list(claim.over)}")
+        if name not in (*claim.over, *claim.stated_names):
+            stated = ", ".join(claim.stated_names)
+            raise ClaimError(f"claim {claim.id}: {what} uses {name!r}, expected {stated} or one of {list(claim.over)}")
 
 
 def _sides_of(claim: Claim, objects: Mapping[str, Any]) -> tuple[Comparison, dict[str, Any]]:

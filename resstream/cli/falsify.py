@@ -42,7 +42,8 @@ def falsify(
     lhs: Annotated[str | None, typer.Option(metavar="EXPR", help="Another left side (may use lhs, rhs).")] = None,
     rhs: Annotated[str | None, typer.Option(metavar="EXPR", help="Another right side (may use lhs, rhs).")] = None,
     conclusion: Annotated[
-        str | None, typer.Option(metavar="RELATION", help="Another conclusion: either(at_most(lhs, rhs), ...).")
+        str | None,
+        typer.Option(metavar="RELATION", help="Another conclusion: either(at_most(lhs, rhs), ...), limit(L, lhs)."),
     ] = None,
     assuming: Annotated[list[str] | None, typer.Option(metavar="RELATION", help="A further hypothesis.")] = None,
     without: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Drop a hypothesis.")] = None,

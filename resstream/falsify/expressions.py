@@ -22,7 +22,7 @@ from resstream.domains import size
 from resstream.errors import DomainError
 from resstream.falsify.syntax import DEEPEST, ExpressionError, parse
 from resstream.falsify.written_domains import domain_makers, domain_of, law_makers
-from resstream.relations import Relation
+from resstream.relations import Growth, Relation
 
 LARGEST_EXPONENT = 16
 """Of `**`."""
@@ -171,9 +171,13 @@ CONSTANTS: Mapping[str, Any] = {
 """What an expression may name besides the claim's variables."""
 
 
+GROWTHS: Mapping[str, Callable[..., Growth]] = {"limit": relations.limit, "rate": relations.rate}
+"""What a conclusion may be as a whole: limit(L, quantity, to=0), of a size and a quantity."""
+
+
 def scope_of(claim: Claim) -> tuple[str, ...]:
-    """The names that a new side of the claim may use."""
-    return ("lhs", "rhs", *claim.over)
+    """The names that a new side or conclusion of the claim may use."""
+    return (*claim.stated_names, *claim.over)
 
 
 Compiled = Callable[[Mapping[str, Any]], Any]
@@ -192,6 +196,50 @@ def relation(text: str, names: tuple[str, ...], what: str, sizes: Collection[str
     return _function(
         text, names, sizes, what, {**FUNCTIONS, **RELATIONS}, (Relation,), "a relation such as at_most(..., ...)"
     )
+
+
+def concluding(claim: Claim, text: str, sizes: Collection[str]) -> dict[str, Any]:
+    """What `Claim.replace` takes for a conclusion as text: a relation, or what is said of a quantity as a size grows.
+
+    The latter is `limit(L, quantity, to=0, monotone=decreasing)` or `rate(L, quantity, order=1, constant=2)`, where
+    the name of the size stands for its number and the bounds use the claim's variables.
+    """
+    stripped, names = text.strip(), scope_of(claim)
+    tree = parse(stripped, "conclusion")
+    name = tree.func.id if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name) else ""
+    if name not in GROWTHS:
+        return {"conclusion": relation(text, names, "conclusion", sizes)}
+    assert isinstance(tree, ast.Call)
+
+    def refused(place: ast.AST, message: str) -> ExpressionError:
+        return ExpressionError("conclusion", stripped, place, message)
+
+    known = tuple(inspect.signature(GROWTHS[name]).parameters)[1:]
+    if len(tree.args) != 2 or any(keyword.arg not in known for keyword in tree.keywords):
+        raise refused(
+            tree, f"expected {name}(size, quantity) and of {', '.join(f'{one}=' for one in known)} what is needed"
+        )
+    grown, quantity = tree.args
+    if not isinstance(grown, ast.Name) or grown.id not in sizes:
+        raise refused(grown, f"expected a size that grows, one of {', '.join(sorted(sizes)) or '(none)'}")
+    fixed = [one for one in sizes if one != grown.id]  # a limit is tended to as that size moves
+    given: dict[str, Any] = {}
+    for keyword in tree.keywords:
+        written = ast.get_source_segment(stripped, keyword.value) or ""
+        if keyword.arg == "monotone":
+            given[keyword.arg] = written
+            continue
+        bound = side(written, tuple(claim.over), f"conclusion: {keyword.arg}", fixed if name == "limit" else sizes)
+        given[str(keyword.arg)] = _constant_of(keyword.value, bound)
+    return {
+        "conclusion": side(ast.get_source_segment(stripped, quantity) or "", names, "conclusion: quantity", sizes),
+        "as_grows": GROWTHS[name](grown.id, **given),
+    }
+
+
+def _constant_of(node: ast.expr, function: Callable[..., Any]) -> Any:
+    """The number that an expression without variables and sizes is; else the function."""
+    return function if any(isinstance(part, ast.Name) for part in ast.walk(node)) else function()
 
 
 def _function(
@@ -302,9 +350,8 @@ class _Compiler:
             return lambda _: CONSTANTS[name]
         if name in self.functions:
             raise self.refuse(node, f"{name} is a function, expected a call such as {name}(...)")
-        raise self.refuse(
-            node, f"unknown name {name!r}, expected one of {', '.join([*self.names, *self.sizes, *CONSTANTS])}"
-        )
+        known = ", ".join(dict.fromkeys((*self.names, *self.sizes, *CONSTANTS)))
+        raise self.refuse(node, f"unknown name {name!r}, expected one of {known}")
 
     def _operation(self, node: ast.BinOp, depth: int) -> Compiled:
         if isinstance(node.op, ast.Pow):
@@ -332,6 +379,8 @@ class _Compiler:
         if not isinstance(node.func, ast.Name):
             raise self.refuse(node.func, "expected the plain name of a function")
         name = node.func.id
+        if name in GROWTHS:
+            raise self.refuse(node, f"{name}(...) is a whole conclusion, and no part of another expression")
         if name not in self.functions:
             near = difflib.get_close_matches(name, self.functions, n=3, cutoff=0.5) or sorted(self.functions)
             raise self.refuse(node, f"unknown function {name!r}, expected one such as {', '.join(near)}")

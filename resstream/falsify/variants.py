@@ -145,9 +145,10 @@ def vary(
     """A modified claim, with the changes as text; no change gives the claim itself.
 
     lhs, rhs: expressions in the claim's variables, `lhs` and `rhs`. conclusion: a relation of the same, such as
-    "implies(at_most(rhs, 1), at_most(lhs, 1))". assuming: relations of the variables. without: names of hypotheses to
-    drop. over: domains as "Causal(n)". sizes: inclusive ranges as "2:6" or "3". where: a relation between sizes,
-    "n >= d + 1". Raises ExpressionError (with the place) or ClaimError.
+    "implies(at_most(rhs, 1), at_most(lhs, 1))", or "limit(L, lhs)", as `expressions.concluding` has it. assuming:
+    relations of the variables. without: names of hypotheses to drop. over: domains as "Causal(n)". sizes: inclusive
+    ranges as "2:6" or "3". where: a relation between sizes, "n >= d + 1". Raises ExpressionError (with the place) or
+    ClaimError.
 
     >>> half = vary(claims.lookup("contraction.diameter"), rhs="rhs / 2", sizes={"n": "2"})
     >>> half.id, half.size_ranges()["n"]
@@ -164,7 +165,7 @@ def vary(
     varied = claim.replace(
         lhs=None if lhs is None else expressions.side(lhs, scope, "lhs", sizes_of),
         rhs=None if rhs is None else expressions.side(rhs, scope, "rhs", sizes_of),
-        conclusion=None if conclusion is None else expressions.relation(conclusion, scope, "conclusion", sizes_of),
+        **({} if conclusion is None else expressions.concluding(claim, conclusion, sizes_of)),
         assuming=[expressions.relation(text, tuple(claim.over), "assuming", sizes_of) for text in changes.assuming],
         without=changes.without,
         over=changed,

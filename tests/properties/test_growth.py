@@ -20,9 +20,10 @@ from resstream.errors import ClaimError
 from resstream.falsify import evidence, falsify
 from resstream.falsify.certify import Certificate, certify
 from resstream.falsify.check import check_one
+from resstream.falsify.replay import replay
 from resstream.falsify.report import verdict_json
 from resstream.falsify.search import Chunk, search
-from resstream.falsify.variants import statement
+from resstream.falsify.variants import statement, vary
 from resstream.prove.goals import prove
 from resstream.reference import LINF, diameter
 
@@ -328,3 +329,68 @@ def test_the_claims_of_the_library_about_depth():
 def test_a_search_without_chunks_gives_no_evidence():
     verdict = search(of(euler, limit("L")), [Chunk("random", 0, 8)], floor=100)
     assert (verdict.status, verdict.evidence) == ("gave up", None)
+
+
+# ---- as text ----------------------------------------------------------------
+
+SHORT = {"sizes": {"L": "1:8", "n": "2", "d": "1"}}
+IN_WORDS = [
+    (
+        "limit(L, lhs, monotone=decreasing)",
+        {"over": {"Ws": "Stack(L, Orthogonal(d))"}, **SHORT},
+        "tends to 0 as L grows",
+        {"undecided"},
+    ),
+    ("limit(L, lhs - lhs + 1/3, to=1/3)", SHORT, "tends to 1/3 as L grows", {"evidence"}),
+    (
+        "rate(L, lhs, constant=1/2, order=1/L)",
+        SHORT,
+        "is at most 1/2 times its stated order as L grows",
+        {"refuted"},
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "changes", "wording", "wanted"), IN_WORDS, ids=[one[0] for one in IN_WORDS])
+def test_a_limit_or_a_rate_as_text(text, changes, wording, wanted, tmp_path):
+    varied = vary(claims.lookup("contraction.stack"), conclusion=text, **changes)
+    assert varied.as_grows.wording == wording
+    verdict = falsify(varied, 120, memory=None)
+    assert verdict.status in wanted, str(verdict)
+    if verdict.counterexample:
+        again = replay(verdict.counterexample.save(tmp_path))
+        assert again.json() == verdict.counterexample.json()
+
+
+def test_what_grows_may_be_stated_anew():
+    doubled = vary(claims.lookup("depth.branches_over_depth_limit"), conclusion="limit(L, 2 * quantity, to=2 * exp(a))")
+    assert doubled.as_grows == limit("L", doubled.as_grows.to)
+    assert falsify(doubled, 200, memory=None).status == "evidence"
+    at_one_size = vary(claims.lookup("depth.branches_over_depth_limit"), conclusion="at_most(quantity, 1/100)")
+    assert at_one_size.as_grows is None
+    assert falsify(at_one_size, 200, memory=None).status == "refuted"
+
+
+BAD_WORDS = [
+    ("limit(k, lhs)", r"column 7: expected a size that grows, one of L, d, n"),
+    ("limit(L + 1, lhs)", "expected a size that grows"),
+    ("limit(L)", r"expected limit\(size, quantity\) and of to=, monotone= what is needed"),
+    ("rate(L, lhs, degree=2)", r"expected rate\(size, quantity\) and of order=, constant=, monotone= what is needed"),
+    ("every(limit(L, lhs))", r"column 7: limit\(\.\.\.\) is a whole conclusion"),
+    ("limit(L, lhs, to=L)", "conclusion: to, column 1: unknown name 'L'"),
+    ("limit(L, lhs, monotone=falling)", "monotone: expected 'decreasing', 'increasing' or None, got 'falling'"),
+    ("limit(n, lhs)", "As in .* is no list of n objects"),
+    ("limit(L, quantity)", "unknown name 'quantity'"),
+    ("limit(L, at_most(lhs, rhs))", "unknown function 'at_most'"),
+]
+
+
+@pytest.mark.parametrize(("text", "message"), BAD_WORDS, ids=[one[0] for one in BAD_WORDS])
+def test_a_limit_in_bad_words_is_refused(text, message):
+    with pytest.raises(ClaimError, match=message):
+        vary(claims.lookup("contraction.stack"), conclusion=text)
+
+
+def test_growth_without_a_quantity_is_refused():
+    with pytest.raises(ClaimError, match="expected a conclusion beside it, which gives the quantity"):
+        claims.lookup("contraction.stack").replace(as_grows=limit("L"))
