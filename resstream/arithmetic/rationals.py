@@ -12,7 +12,12 @@ from flint import fmpq, fmpq_mat
 
 from resstream.arithmetic.entries import SMALL, Entry, NoValue, entries_of
 from resstream.arithmetic.literals import to_fmpq
-from resstream.errors import NotExact
+from resstream.errors import ArithmeticLimit, NotExact
+
+LARGEST_BITS = 2**15
+"""Of a numerator or a denominator: an operation takes milliseconds there, and what iterates a polynomial map makes them
+grow with every step by its degree, without end. Balls, which are asked next, do not grow.
+"""
 
 
 class RationalEntry(Entry):
@@ -42,7 +47,7 @@ class RationalEntry(Entry):
     @staticmethod
     def matrix_product(rows: list[Any], columns: list[Any]) -> list[Any] | None:
         first, second = (fmpq_mat([[entry.value for entry in line] for line in lines]) for lines in (rows, columns))
-        return list(map(RationalEntry, (first * second.transpose()).entries()))
+        return list(map(_bounded, (first * second.transpose()).entries()))
 
     def known(self) -> fmpq | None:
         return self.value
@@ -51,16 +56,16 @@ class RationalEntry(Entry):
         return _WHOLE[value]
 
     def plus(self, other: Any) -> Entry:
-        return RationalEntry(self.value + other.value)
+        return _bounded(self.value + other.value)
 
     def minus(self, other: Any) -> Entry:
-        return RationalEntry(self.value - other.value)
+        return _bounded(self.value - other.value)
 
     def times(self, other: Any) -> Entry:
-        return RationalEntry(self.value * other.value)
+        return _bounded(self.value * other.value)
 
     def over(self, other: Any) -> Entry:
-        return RationalEntry(self.value / other.value) if other.value != 0 else NoValue("division by zero", True)
+        return _bounded(self.value / other.value) if other.value != 0 else NoValue("division by zero", True)
 
     def negative(self) -> Entry:
         return RationalEntry(-self.value)
@@ -122,6 +127,13 @@ class RationalEntry(Entry):
 
     def pi(self) -> Entry:
         raise NotExact("pi is not rational")
+
+
+def _bounded(value: fmpq) -> RationalEntry:
+    """The entry of a result, or ArithmeticLimit where it is too long."""
+    if value.height_bits() > LARGEST_BITS:
+        raise ArithmeticLimit(f"a fraction of more than {LARGEST_BITS:,} bits")
+    return RationalEntry(value)
 
 
 def exact_root(value: fmpq, degree: int) -> fmpq | None:

@@ -10,7 +10,12 @@ from hypothesis import strategies as st
 
 from resstream import arithmetic as ar
 from resstream.arithmetic import FLOAT64, RATIONAL, Ball, derivative, exact, jacobian
-from resstream.errors import DomainError, NotExact, ShapeError, Undecided, Undefined
+from resstream.arithmetic.rationals import LARGEST_BITS
+from resstream.claim import Claim, Instance, at_most
+from resstream.domains import Scalar
+from resstream.errors import ArithmeticLimit, DomainError, NotExact, ShapeError, Undecided, Undefined
+from resstream.falsify.judge import judge
+from resstream.relations import VIOLATED
 
 BALL = Ball(128)
 EPS = 2.0**-52
@@ -250,3 +255,30 @@ def test_a_direction_of_another_shape_is_refused():
 def test_an_empty_axis_has_no_largest_entry():
     with pytest.raises(ShapeError, match="largest entry of an empty axis"):
         ar.amax(np.ones((1, 0)))
+
+
+# ---- fractions that grow ----------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "step",
+    [lambda x: x * x, lambda x: x + 1 / x, lambda x: x - 1 / x, lambda x: 1 / (x / (x + 1)) / x, lambda x: x @ x],
+    ids=["times", "plus", "minus", "over", "product"],
+)
+def test_a_fraction_that_doubles_its_length_without_end_is_given_up(step):
+    x = RATIONAL.array([[Fraction(5, 3)]])
+    while 4 * x[0, 0].value.height_bits() <= LARGEST_BITS:
+        x = step(x)
+    with pytest.raises(ArithmeticLimit, match="a fraction of more than 32,768 bits"):
+        step(step(step(x)))
+
+
+def test_what_iterates_a_polynomial_map_is_judged_by_balls():
+    def logistic(x):
+        for _ in range(30):
+            x = 2 * x * (1 - x)
+        return at_most(x, exact(1, 4))
+
+    stated = Claim("trial.logistic", {"x": Scalar(0, 1)}, logistic)
+    judged = judge(stated, Instance({}, {}, {"x": np.array([[0.3]])}))
+    assert (judged.outcome, judged.bits is not None) == (VIOLATED, True)
