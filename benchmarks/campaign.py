@@ -2,7 +2,7 @@
 
     python benchmarks/campaign.py [FILE ...] [--seconds N] [--seed N] [--json]
 
-FILE holds claims with known truth (see benchmarks/falsification.py). Each claim is searched once, chunk after chunk,
+FILE holds claims with known truth (see benchmarks/stated.py). Each claim is searched once, chunk after chunk,
 for N seconds or until it is refuted; what its chunks cost and brought is recorded. Then both strategies are played over
 the record, which needs no search and meets both with the same pace of the machine: how many of the false claims are
 refuted after a quarter, a half and all of the time that equal shares take to find all of them, and how much later each.
@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_name, "1")
 
-from falsification import DEFAULT_FILE, Unsupported, translate
+from stated import DEFAULT_FILE, Unsupported, translate
 
 from resstream.campaign.strategy import Standing, choose, equal, region_of
 from resstream.claim import Claim

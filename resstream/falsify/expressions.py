@@ -1,7 +1,8 @@
 """The expressions in which a claim is modified: arithmetic on its variables, and calls of the reference.
 
 An allow-list of syntax, read by this module and never by `eval`: names, numbers (decimals are exact fractions),
-+ - * / @, ** with small whole exponents, and calls of allowed names. Everything else is refused with its place.
++ - * / @, ** with whole exponents, places such as X[0, 1:], and calls of allowed names. Everything else is refused with
+its place. Exponents, places and whole arguments are whole numbers of sizes: 2 * d, n - 1, rows(X) // 2.
 """
 
 from __future__ import annotations
@@ -19,13 +20,18 @@ from resstream import arithmetic, domains, reference, relations
 from resstream.arithmetic import Exact, Literal, power
 from resstream.claim import Claim
 from resstream.domains import size
+from resstream.domains.current import sizes_now
 from resstream.errors import DomainError
+from resstream.falsify import written_arrays
 from resstream.falsify.syntax import DEEPEST, ExpressionError, parse
 from resstream.falsify.written_domains import domain_makers, domain_of, law_makers
 from resstream.relations import Growth, Relation
 
 LARGEST_EXPONENT = 16
-"""Of `**`."""
+"""Of `**`, where it is written as a number."""
+
+LARGEST_SIZE = 64
+"""What a size counts for in the degree of an expression with exponents such as 2 * d."""
 
 LARGEST_DEGREE = 1024
 """Of an expression as a polynomial in its names: exact numbers get about this many times as long."""
@@ -41,6 +47,7 @@ _REFERENCE = (
     "attention_scores",
     "attention_weights",
     "birkhoff_coefficient",
+    "causal_mask",
     "centre",
     "composition_score",
     "condition_number",
@@ -68,6 +75,7 @@ _REFERENCE = (
     "log_softmax",
     "logit_lens",
     "logsumexp",
+    "matrix_power",
     "mean_pairwise_distance",
     "one_hot_argmax",
     "operator_norm",
@@ -84,9 +92,11 @@ _REFERENCE = (
     "row_norms",
     "row_range",
     "schatten_norm",
+    "second_modulus",
     "sigmoid",
     "silu",
     "singular_values",
+    "smallest_real_part",
     "smallest_singular_value",
     "softmax",
     "softplus",
@@ -124,23 +134,19 @@ _ARITHMETIC = (
 
 
 _LINEAR = (
-    *("abs", "absolute", "amax", "amin", "centre", "descending", "dobrushin", "largest_entry", "maximum", "mean"),
-    *("minimum", "relu", "row_range", "smallest_entry", "total", "total_entry", "transpose"),
+    *("above", "abs", "absolute", "amax", "amin", "beside", "centre", "descending", "diagonal", "dobrushin"),
+    *("largest_entry", "maximum", "mean", "minimum", "relu", "row_range", "smallest_entry", "total", "total_entry"),
+    "transpose",
 )
 """Functions that leave the length of exact numbers about as it is."""
-
-
-def _transpose(X: Any) -> Any:
-    """The transpose of a matrix (..., n, d) -> (..., d, n)."""
-    return X.mT
 
 
 FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     **{name: getattr(arithmetic, name) for name in _ARITHMETIC},
     **{name: getattr(reference, name) for name in _REFERENCE},
+    **{name: getattr(written_arrays, name) for name in written_arrays.__all__},
     "abs": arithmetic.absolute,
     "expectation": domains.expectation,
-    "transpose": _transpose,
 }
 """What an expression may call."""
 
@@ -275,16 +281,27 @@ def _degree(node: ast.expr) -> int:
     """A bound on the degree of an expression that was compiled: how much longer its exact values get."""
     if isinstance(node, ast.BinOp):
         if isinstance(node.op, ast.Pow):
-            assert isinstance(node.right, ast.Constant)
-            return _degree(node.left) * int(node.right.value)  # type: ignore[arg-type]
+            return _degree(node.left) * _largest(node.right)
         left, right = _degree(node.left), _degree(node.right)
         return max(left, right) if isinstance(node.op, (ast.Add, ast.Sub)) else left + right
     if isinstance(node, ast.UnaryOp):
         return _degree(node.operand)
+    if isinstance(node, ast.Subscript):
+        return _degree(node.value)
     if isinstance(node, ast.Call):
+        if isinstance(node.func, ast.Name) and node.func.id == "matrix_power":
+            return _degree(node.args[0]) * max(map(_largest, node.args[1:]), default=1)
         inner = max((_degree(part) for part in (*node.args, *(k.value for k in node.keywords))), default=0)
         return inner * (1 if isinstance(node.func, ast.Name) and node.func.id in _LINEAR else 2)
     return 1 if isinstance(node, ast.Name) else 0
+
+
+def _largest(node: ast.expr) -> int:
+    """A bound on a whole number of an expression that was compiled."""
+    if isinstance(node, ast.BinOp):
+        left, right = _largest(node.left), _largest(node.right)
+        return left * right if isinstance(node.op, ast.Mult) else left + right
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, int) else LARGEST_SIZE
 
 
 class _Compiler:
@@ -320,8 +337,10 @@ class _Compiler:
             return self._operation(node, depth)
         if isinstance(node, ast.Call):
             return self._call(node, depth)
+        if isinstance(node, ast.Subscript):
+            return self._places(node, depth)
         kind = _KINDS.get(type(node), type(node).__name__.lower())
-        raise self.refuse(node, f"{kind} is not allowed: expected numbers, names, + - * / @ ** and calls")
+        raise self.refuse(node, f"{kind} is not allowed: expected numbers, names, + - * / @ **, X[i, j] and calls")
 
     def _constant(self, node: ast.Constant) -> Compiled:
         value = node.value
@@ -356,24 +375,89 @@ class _Compiler:
     def _operation(self, node: ast.BinOp, depth: int) -> Compiled:
         if isinstance(node.op, ast.Pow):
             return self._power(node, depth)
+        if isinstance(node.op, ast.FloorDiv):
+            return self._whole(node, depth)
         operation = _OPERATIONS.get(type(node.op))
         if operation is None:
-            raise self.refuse(node, "this operator is not allowed: expected + - * / @ or **")
+            raise self.refuse(node, "this operator is not allowed: expected + - * / @ ** or, of whole numbers, //")
         left, right = self.compile(node.left, depth + 1), self.compile(node.right, depth + 1)
         return lambda scope: self._bounded(node, self._apply(node, operation, left(scope), right(scope)))
 
     def _power(self, node: ast.BinOp, depth: int) -> Compiled:
-        exponent = node.right.value if isinstance(node.right, ast.Constant) else None
-        if type(exponent) is not int or not 0 <= exponent <= LARGEST_EXPONENT:
-            raise self.refuse(node.right, f"expected a whole exponent between 0 and {LARGEST_EXPONENT}")
-        base = self.compile(node.left, depth + 1)
+        written = node.right.value if isinstance(node.right, ast.Constant) else None
+        expected = f"expected a whole exponent between 0 and {LARGEST_EXPONENT}, or one of sizes, such as 2 * d"
+        if isinstance(node.right, ast.Constant):
+            if type(written) is not int or not 0 <= written <= LARGEST_EXPONENT:
+                raise self.refuse(node.right, expected)
+        elif not any(isinstance(part, ast.Name) and part.id in self.sizes for part in ast.walk(node.right)):
+            raise self.refuse(node.right, expected)
+        base, exponent = self.compile(node.left, depth + 1), self._whole(node.right, depth + 1)
 
         def raised(scope: Mapping[str, Any]) -> Any:
-            value = base(scope)
-            result = self._apply(node, power if isinstance(value, np.ndarray) else pow, value, exponent)
+            value, times = base(scope), exponent(scope)
+            if not 0 <= times <= LARGEST_DEGREE:
+                raise self.refuse(node.right, f"expected an exponent between 0 and {LARGEST_DEGREE}, got {times}")
+            result = self._apply(node, power if isinstance(value, np.ndarray) else pow, value, times)
             return self._bounded(node, result)
 
         return raised
+
+    def _whole(self, node: ast.expr, depth: int) -> Callable[[Mapping[str, Any]], int]:
+        """A whole number: of numbers, sizes, rows(...) and columns(...), by + - * and //."""
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+            inner = self._whole(node.operand, depth + 1)
+            return lambda scope: -inner(scope)
+        if isinstance(node, ast.BinOp) and type(node.op) in _WHOLE_OPERATIONS:
+            operation = _WHOLE_OPERATIONS[type(node.op)]
+            left, right = self._whole(node.left, depth + 1), self._whole(node.right, depth + 1)
+            return lambda scope: int(self._bounded(node, self._apply(node, operation, left(scope), right(scope))))
+        if isinstance(node, ast.Constant) and type(node.value) is int:
+            return self.compile(node, depth)
+        if isinstance(node, ast.Name) and node.id in self.sizes and node.id not in self.bound:
+            name = node.id
+            return lambda _: int(sizes_now(name)[name])
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("rows", "columns"):
+            return self._call(node, depth)
+        raise self.refuse(node, "expected a whole number: numbers, sizes, rows(X), columns(X), + - * and //")
+
+    def _places(self, node: ast.Subscript, depth: int) -> Compiled:
+        """Rows and columns of a matrix, which stays one: X[0, 1:] is (1, d - 1)."""
+        chosen = node.slice.elts if isinstance(node.slice, ast.Tuple) else []
+        if len(chosen) != 2:
+            raise self.refuse(node.slice, "expected two places, of rows and of columns: X[0, 1:]")
+        value, places = self.compile(node.value, depth + 1), [self._place(place, depth + 1) for place in chosen]
+
+        def taken(scope: Mapping[str, Any]) -> Any:
+            x = value(scope)
+            if not isinstance(x, np.ndarray):
+                raise self.refuse(node.value, f"expected a matrix, got {type(x).__name__}")
+            rows, columns = (place(scope, length) for place, length in zip(places, x.shape[-2:], strict=True))
+            return x[..., rows, columns]
+
+        return taken
+
+    def _place(self, node: ast.expr, depth: int) -> Callable[[Mapping[str, Any], int], slice]:
+        if isinstance(node, ast.Slice):
+            if node.step is not None:
+                raise self.refuse(node.step, "expected no step")
+            ends = [end and self._whole(end, depth) for end in (node.lower, node.upper)]
+
+            def several(scope: Mapping[str, Any], length: int) -> slice:
+                start, stop, _ = slice(*(end and end(scope) for end in ends)).indices(length)
+                if start >= stop:
+                    raise self.refuse(node, f"expected one place at least, got none of {length}")
+                return slice(start, stop)
+
+            return several
+        index = self._whole(node, depth)
+
+        def one(scope: Mapping[str, Any], length: int) -> slice:
+            place = index(scope)
+            if not -length <= place < length:
+                raise self.refuse(node, f"expected a place from 0 to {length - 1}, got {place}")
+            return slice(place % length, place % length + 1)
+
+        return one
 
     def _call(self, node: ast.Call, depth: int) -> Compiled:
         if not isinstance(node.func, ast.Name):
@@ -389,17 +473,24 @@ class _Compiler:
                 raise self.refuse(argument, "expected no *")
         if name in _BINDING:
             return self._bound_by(node, name, depth)
-        arguments = [self.compile(argument, depth + 1) for argument in node.args]
-        keywords: dict[str, Compiled] = {}
         for keyword in node.keywords:
             if keyword.arg is None:
                 raise self.refuse(keyword.value, "expected no **")
-            keywords[keyword.arg] = self.compile(keyword.value, depth + 1)
         function = self.functions[name]
+        named_nodes = {str(keyword.arg): keyword.value for keyword in node.keywords}
+        signature = inspect.signature(function)
         try:
-            inspect.signature(function).bind(*arguments, **keywords)
+            signature.bind(*node.args, **named_nodes)
         except TypeError as failure:
             raise self.refuse(node, f"{name}: {failure}") from None
+        takes = list(signature.parameters.values())
+        arguments = [
+            self._argument(argument, takes[min(place, len(takes) - 1)], depth + 1)
+            for place, argument in enumerate(node.args)
+        ]
+        keywords = {
+            key: self._argument(value, signature.parameters[key], depth + 1) for key, value in named_nodes.items()
+        }
 
         def call(scope: Mapping[str, Any]) -> Any:
             values = [argument(scope) for argument in arguments]
@@ -407,6 +498,9 @@ class _Compiler:
             return self._apply(node, function, *values, **named)
 
         return self._constant_call(node, name, call) if name in _OF_CONSTANTS else call
+
+    def _argument(self, node: ast.expr, parameter: inspect.Parameter, depth: int) -> Compiled:
+        return self._whole(node, depth) if parameter.annotation in (int, "int") else self.compile(node, depth)
 
     def _bound_by(self, node: ast.Call, name: str, depth: int) -> Compiled:
         """`exists(c in Matrix(1, d), relation, witness, ...)`, `for_all(P in Permutation(n), relation)` or
@@ -482,6 +576,12 @@ def _quotient(left: Any, right: Any) -> Any:
     return left / right
 
 
+def _whole_quotient(left: int, right: int) -> int:
+    if right == 0:
+        raise TypeError("division by zero")
+    return left // right
+
+
 _OPERATIONS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: lambda left, right: left + right,
     ast.Sub: lambda left, right: left - right,
@@ -490,9 +590,15 @@ _OPERATIONS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.MatMult: lambda left, right: left @ right,
 }
 
+_WHOLE_OPERATIONS: dict[type[ast.operator], Callable[[int, int], int]] = {
+    ast.Add: lambda left, right: left + right,
+    ast.Sub: lambda left, right: left - right,
+    ast.Mult: lambda left, right: left * right,
+    ast.FloorDiv: _whole_quotient,
+}
+
 _KINDS: dict[type[ast.expr], str] = {
     ast.Attribute: "attribute access",
-    ast.Subscript: "indexing",
     ast.Lambda: "a lambda",
     ast.ListComp: "a comprehension",
     ast.GeneratorExp: "a comprehension",

@@ -130,14 +130,22 @@ def spectral_radius(W: Array) -> Array:
 
 @in_range
 def second_modulus(W: Array) -> Array:
-    """Second largest modulus of an eigenvalue, counted with multiplicity: (..., d, d) -> (..., 1, 1); 0 for d = 1."""
+    """Second largest modulus of an eigenvalue, counted with multiplicity: (..., d, d) -> (..., 1, 1); 0 for d = 1.
+
+    >>> second_modulus(np.array([[2.0, 1.0], [0.0, -3.0]])).item()
+    2.0
+    """
     moduli = eigenvalue_moduli(W)
     return moduli[..., 1:2] if moduli.shape[-1] > 1 else 0 * moduli
 
 
 @in_range
 def smallest_real_part(W: Array) -> Array:
-    """Smallest real part of an eigenvalue: (..., d, d) -> (..., 1, 1). Rationals as in `eigenvalue_moduli`."""
+    """Smallest real part of an eigenvalue: (..., d, d) -> (..., 1, 1). Rationals as in `eigenvalue_moduli`.
+
+    >>> smallest_real_part(np.array([[2.0, 1.0], [0.0, -3.0]])).item()
+    -3.0
+    """
     W = require_square("W", W)
     if W.dtype != object:
         return _float(W, lambda usable: np.linalg.eigvals(usable).real.min(axis=-1)[..., None, None])
@@ -222,7 +230,11 @@ def trace(W: Array) -> Array:
 
 @in_range
 def matrix_power(W: Array, exponent: int) -> Array:
-    """W multiplied by itself `exponent` times, exponent >= 0: (..., d, d) -> (..., d, d); 0 gives the identity."""
+    """W multiplied by itself `exponent` times, exponent >= 0: (..., d, d) -> (..., d, d); 0 gives the identity.
+
+    >>> matrix_power(np.array([[1.0, 1.0], [0.0, 1.0]]), 3).tolist()
+    [[1.0, 3.0], [0.0, 1.0]]
+    """
     W = require_square("W", W)
     exponent = require_whole("exponent", exponent, 0, MOST_FACTORS)
     product = np.broadcast_to(eye(W.shape[-1], like=W), W.shape)
