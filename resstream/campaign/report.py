@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
@@ -14,11 +15,17 @@ from resstream.campaign.store import Store
 POINTS = 60
 """Points in time of the progress, at most."""
 
+JUDGED = "judged"
+"""Of a claim with finitely many instances, each of which was judged exactly: as `Verdict.every` of `falsify`."""
+
+UNREFUTED = ("open", JUDGED)
+
 _BY_CLAIM = """
-SELECT key, id, expect, headline, count(chunks.claim) AS chunks, coalesce(sum(seconds), 0) AS seconds,
+SELECT key, id, expect, headline, pieces, count(chunks.claim) AS chunks, coalesce(sum(seconds), 0) AS seconds,
   coalesce(sum(evaluations), 0) AS evaluations, coalesce(sum(accepted), 0) AS accepted,
   coalesce(sum(undecided + undefined), 0) AS undecided, coalesce(sum(acquitted), 0) AS acquitted, min(margin) AS margin,
-  count(DISTINCT nullif(region, '')) AS regions, max(error) AS error
+  count(DISTINCT nullif(region, '')) AS regions, max(error) AS error,
+  count(DISTINCT CASE WHEN engine = 'exhaustion' THEN number END) AS judged_pieces
 FROM claims LEFT JOIN chunks ON chunks.claim = key GROUP BY key ORDER BY id, key
 """
 
@@ -26,9 +33,10 @@ FROM claims LEFT JOIN chunks ON chunks.claim = key GROUP BY key ORDER BY id, key
 def report(store: str | Path) -> dict[str, Any]:
     """All that a campaign found, as JSON-ready data; ResstreamError where there is no store.
 
-    Of each claim: "status" ("refuted" by a certified counterexample, "error", or "open": nothing was found among so
-    many instances), what was counted, the smallest margin, the nearest misses, the counterexample. "progress": what
-    there was at up to 60 points in time, which leave out the hours between sessions.
+    Of each claim: "status" ("refuted" by a certified counterexample, "error", "judged": it has finitely many instances,
+    each was judged exactly and none violates it, or "open": nothing was found among so many instances), what was
+    counted, the smallest margin, the nearest misses, the counterexample. "progress": what there was at up to 60 points
+    in time, which leave out the hours between sessions.
 
     >>> from tempfile import TemporaryDirectory
     >>> from resstream.campaign.run import campaign
@@ -59,13 +67,14 @@ def _misses(store: Store, key: str) -> list[dict[str, Any]]:
 
 
 def _claim(row: dict[str, Any], violation: Mapping[str, Any] | None, misses: list[dict[str, Any]]) -> dict[str, Any]:
-    status = "refuted" if violation else "error" if row["error"] else "open"
+    whole = row["pieces"] and row["judged_pieces"] == row["pieces"] and not row["undecided"]
+    status = "refuted" if violation else "error" if row["error"] else JUDGED if whole else "open"
     shown = violation and violation["counterexample"]
     return {
-        **{name: value for name, value in row.items() if name != "key"},
+        **{name: value for name, value in row.items() if name not in ("key", "pieces", "judged_pieces")},
         "error": row["error"] or None,
         "status": status,
-        "as expected": status == ("refuted" if row["expect"] == "fails" else "open"),
+        "as expected": status in (("refuted",) if row["expect"] == "fails" else UNREFUTED),
         "violation": violation and {"raw": json.loads(violation["raw"]), "engine": violation["engine"]},
         "counterexample": json.loads(shown) if shown else None,
         "text": violation["text"] if violation else None,
@@ -106,7 +115,7 @@ def rows(data: Mapping[str, Any]) -> list[tuple[str, ...]]:
     head = ("claim", "status", "chunks", "evaluations", "met", "undecided", "regions", "margin", "minutes")
     found: list[tuple[str, ...]] = [head]
     for one in data["claims"]:
-        surprising = one["expect"] == "holds" and one["status"] != "open"
+        surprising = one["expect"] == "holds" and one["status"] not in UNREFUTED
         status = f"{one['status']} (expected: holds)" if surprising else one["status"]
         counts = (f"{one[name]:,}" for name in ("chunks", "evaluations", "accepted", "undecided", "regions"))
         margin = "" if one["margin"] is None else f"{one['margin']:.2g}"
@@ -116,9 +125,11 @@ def rows(data: Mapping[str, Any]) -> list[tuple[str, ...]]:
 
 def summary(data: Mapping[str, Any]) -> str:
     """One sentence: how much was done, and what came of it."""
-    counts = {status: sum(one["status"] == status for one in data["claims"]) for status in ("refuted", "open", "error")}
+    counts = Counter(one["status"] for one in data["claims"])
+    judged = f"{counts[JUDGED]} judged at each of their instances, " if counts[JUDGED] else ""
     return (
-        f"{len(data['claims'])} claims: {counts['refuted']} refuted, {counts['open']} open, {counts['error']} raised. "
+        f"{len(data['claims'])} claims: {counts['refuted']} refuted, {judged}{counts['open']} open, "
+        f"{counts['error']} raised. "
         f"{data['chunks']:,} chunks and {data['evaluations']:,} evaluations in {len(data['sessions'])} sessions of "
         f"{data['seconds'] / 3600:.2f} hours together. Open: nothing was found so far; it is no proof."
     )

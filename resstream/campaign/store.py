@@ -20,18 +20,19 @@ from uuid import uuid4
 
 from resstream.claim import Claim
 from resstream.errors import ResstreamError
+from resstream.falsify.search import STREAM, exhaustion_plan
 from resstream.falsify.variants import origin_of, statement
 from resstream.targets import require_directory
 
 FILE = "campaign.sqlite"
-FORMAT = 1
+FORMAT = 2
 """The version of the tables below, kept as SQLite's user_version."""
 
 MISSES = 4
 """Nearest misses that are kept of a claim."""
 
 TABLES = """
-CREATE TABLE claims (key TEXT PRIMARY KEY, id TEXT, expect TEXT, headline TEXT, origin TEXT);
+CREATE TABLE claims (key TEXT PRIMARY KEY, id TEXT, expect TEXT, headline TEXT, origin TEXT, pieces INTEGER);
 CREATE TABLE sessions (id TEXT PRIMARY KEY, started REAL, ended REAL, seed TEXT);
 CREATE TABLE chunks (
   claim TEXT, engine TEXT, number INTEGER, seed TEXT, evaluations INTEGER, accepted INTEGER, discarded INTEGER,
@@ -179,8 +180,8 @@ class Store:
             for key, claim in claims.items():
                 origin = origin_of(claim)
                 stated = json.dumps(asdict(origin)) if origin else ""
-                row = (key, claim.id, claim.expect, claim.headline, stated)
-                write("INSERT OR IGNORE INTO claims VALUES (?, ?, ?, ?, ?)", row)
+                row = (key, claim.id, claim.expect, claim.headline, stated, len(exhaustion_plan(claim, STREAM)))
+                write("INSERT OR IGNORE INTO claims VALUES (?, ?, ?, ?, ?, ?)", row)
             now = time.time()
             write("INSERT INTO sessions VALUES (?, ?, ?, ?)", (session, now, now, str(seed)))
         return session

@@ -14,13 +14,14 @@ from typer.testing import CliRunner
 
 import resstream as rs
 from resstream.campaign import Store, campaign, merge, report
-from resstream.campaign.report import page, text
+from resstream.campaign.report import page, summary, text
 from resstream.campaign.run import Status, _Campaign
 from resstream.campaign.store import FILE, key_of
 from resstream.campaign.strategy import Standing, choose, equal, region_of
-from resstream.claim import Instance
+from resstream.claim import Instance, at_least, claim
 from resstream.cli import app
 from resstream.cli.campaign import line_of
+from resstream.domains import Whole
 from resstream.errors import ResstreamError
 from resstream.workers import Here
 
@@ -174,7 +175,7 @@ def test_stores_that_are_none(tmp_path):
     for name, spoil, reason in (
         ("foreign", lambda path: path.write_bytes(b"SQLite it is not" * 300), broken),
         ("cut", lambda path: os.truncate(path, 5000), broken),
-        ("later", later, "its version is 99, expected 1"),
+        ("later", later, "its version is 99, expected 2"),
         ("empty", emptied, f"{broken}: no such table"),
     ):
         (tmp_path / name).mkdir()
@@ -291,6 +292,33 @@ def test_reports_say_what_is_there(tmp_path):
     assert shown.count("<svg") == 3
     assert "contraction.mean_token" in shown
     assert "http" not in shown.replace("http://www.w3.org", "")
+
+
+@claim("trial.few", over={"k": Whole(-20, 20)})
+def few(k):
+    """Of 41 numbers the square is at least the number."""
+    return at_least(k * k, k)
+
+
+def test_a_claim_of_which_each_instance_was_judged_is_not_called_open(tmp_path):
+    def status(claim, store):
+        campaign([claim], hours=0.05, store=store)
+        (one,) = report(store)["claims"]
+        return one["status"], one["as expected"], summary(report(store))
+
+    called, expected, said = status(few, tmp_path / "a")
+    assert (called, expected) == ("judged", True)
+    assert "1 claims: 0 refuted, 1 judged at each of their instances, 0 open" in said
+    without_a_value = few.replace(conclusion=lambda k: at_least(1 / k, -1), id="trial.open")
+    assert status(without_a_value, tmp_path / "b")[0] == "open"  # at 0
+
+
+def test_one_piece_that_is_missing_leaves_a_claim_open(tmp_path):
+    campaign([few], hours=0.05, store=tmp_path)
+    with contextlib.closing(sqlite3.connect(tmp_path / "campaign.sqlite")) as database:
+        database.execute("DELETE FROM chunks WHERE number = 1")
+        database.commit()
+    assert [one["status"] for one in report(tmp_path)["claims"]] == ["open"]
 
 
 def test_the_command_searches_reports_and_merges(tmp_path, monkeypatch):
