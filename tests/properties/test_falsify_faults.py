@@ -129,11 +129,14 @@ def test_a_claim_that_returns_no_relation_is_bad_usage(directory):
 
 
 def test_a_claim_that_hangs_ends_at_the_time_limit(directory):
-    status, verdict = run(directory, "claims_mine.py::mine.hangs", "--seconds", "3")
+    for seconds in ("3", "12", "48"):  # a chunk hangs if it takes twenty times what others do: more, on a busy machine
+        status, verdict = run(directory, "claims_mine.py::mine.hangs", "--seconds", seconds)
+        assert "the time limit was reached" in verdict["notes"]
+        assert any("chunks were not done" in note for note in verdict["notes"])
+        if any("without an end" in note for note in verdict["notes"]) and verdict["accepted"] > 100:
+            break
     assert (status, verdict["status"]) == (3, "gave up")
-    assert "the time limit was reached" in verdict["notes"]
     assert any("without an end" in note for note in verdict["notes"])
-    assert any("chunks were not done" in note for note in verdict["notes"])
     assert verdict["accepted"] > 100
 
 
