@@ -7,7 +7,7 @@ import pytest
 
 from resstream.arithmetic import RATIONAL, Exact, exact, pi
 from resstream.errors import ClaimError
-from resstream.relations import HOLDS, VIOLATED, Growth, limit, rate
+from resstream.relations import HOLDS, UNDEFINED, VIOLATED, Growth, limit, rate
 from resstream.relations.growth import Limit, Rate
 
 
@@ -15,6 +15,7 @@ def along(*numbers):
     """Values of a quantity that is the k-th of some numbers at size k, and of functions of the size."""
 
     def values(what, count):
+        assert count > 0
         found = numbers[count - 1] if what is None else what(count) if callable(what) else what
         if isinstance(found, Exact):
             found = found.value
@@ -55,7 +56,10 @@ def test_without_a_bound_no_instance_refutes():
     for growth in (limit("L"), limit("L", 3), rate("L"), rate("L", lambda L: -L)):
         assert holds(growth, 5, -7, 3)
         assert holds(growth, 5, 7, -3)
+        assert holds(growth, 0)
         assert growth.bounds == ""
+    nothing = rate("L", lambda L: L - 2)  # which is an order from the third on
+    assert nothing.stated(along(5, 7), 2).decide(RATIONAL).status == UNDEFINED
 
 
 def test_a_rate_states_its_constant():
@@ -94,6 +98,7 @@ def test_what_it_is_stated_with():
         None,
         None,
     )
+    assert (Limit("L"), Rate("L")) == (limit("L"), rate("L"))
     assert limit("L", 1, monotone="increasing") == Limit("L", 1, "increasing")
     assert rate("L", 2, constant=3, monotone="decreasing") == Rate("L", 2, 3, "decreasing")
     assert (Limit.name, Rate.name) == ("limit", "rate")
