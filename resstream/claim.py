@@ -496,8 +496,8 @@ class Claim:
         with FLOAT64.working():
             met, missing = np.ones(raw.count, dtype=bool), np.zeros(raw.count)
             assumed: tuple[Relation, ...] = ()
+            objects = self.build(raw)
             if self.assuming:
-                objects = self.build(raw)
                 assumed = tuple(self._call(function, objects) for function in self.assuming)
                 for relation in assumed:
                     its_met, its_missing = relation.met(raw.count)
@@ -507,7 +507,8 @@ class Claim:
                     return Assessment(met, missing, Margin(np.zeros(0), np.zeros(0)), assumed)
                 if not met.all():
                     raw = raw.take(met)
-            return Assessment(met, missing, self.conclude(self.build(raw)).margin(raw.count), assumed)
+                    objects = self.build(raw)
+            return Assessment(met, missing, self.conclude(objects).margin(raw.count), assumed)
 
     def _assess_singly(self, raw: Batch) -> Assessment:
         """The same, one instance at a time, without leading axes. Where a value does not exist the margin is NaN."""

@@ -27,6 +27,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import count
+from operator import methodcaller
 from typing import Any, Protocol
 
 import numpy as np
@@ -35,8 +36,9 @@ from flint import arb, fmpq
 from resstream.arithmetic import symbols
 from resstream.arithmetic.balls import Ball, BallEntry
 from resstream.arithmetic.duals import DualEntry
-from resstream.arithmetic.entries import Entry, NoValue, place
+from resstream.arithmetic.entries import Entry, NoValue, along, entries_of, place
 from resstream.arithmetic.exponentials import EXPONENTIAL, ExponentialEntry
+from resstream.arithmetic.layout import in_lanes
 from resstream.arithmetic.literals import Exact, Irrational, Literal, e, exact, pi, to_fmpq, to_fraction
 from resstream.arithmetic.rationals import RATIONAL, RationalEntry, one_entry
 from resstream.arithmetic.symbols import SYMBOLIC, SymbolicEntry, is_expression
@@ -48,6 +50,8 @@ Array = np.ndarray[Any, Any]
 
 _STEP = 2.0**-200  # of the complex step: its square is far below the rounding of any float64
 _DIFFERENCE = 2.0**-10  # of the scale of x: truncation and rounding are then about as large
+_ONE_BY_ONE = 8  # numbers from which NumPy adds those that lie side by side in pairs
+_SHORT = 32  # an axis up to this length is gone along faster in lanes
 _screening: ContextVar[bool] = ContextVar("screening", default=False)
 
 
@@ -213,6 +217,15 @@ def _map(function: Callable[..., Any], *arrays: Array) -> Array:
     return out if isinstance(out, np.ndarray) else one_entry(out)
 
 
+def _each(method: Callable[[Entry], Entry], x: Array) -> Array:
+    """A method of every entry, giving an object array of the same shape: `_map` of one array, with less to call."""
+    x = one_entry(x) if isinstance(x, Entry) else x
+    entries = x.ravel().tolist()
+    if not all(issubclass(kind, Entry) for kind in set(map(type, entries))):
+        entries = [as_entry(entry) for entry in entries]
+    return entries_of(list(map(method, entries)), x.shape)
+
+
 def _is_float(x: Any) -> bool:
     return not isinstance(x, Entry) and x.dtype != object
 
@@ -226,11 +239,8 @@ def _entrywise(
 ) -> Callable[[Array], Array]:
     """A function of every entry. known: the one rational number at which it is rational, and its value there."""
 
-    def entry_function(entry: Any) -> Entry:
-        return method(as_entry(entry))
-
     def function(x: Array) -> Array:
-        return numpy_function(x) if _is_float(x) else _map(entry_function, x)
+        return numpy_function(x) if _is_float(x) else _each(method, x)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = (
@@ -246,12 +256,12 @@ def _float_erf(x: Array) -> Array:
     return of_floats(x)
 
 
-exp = _entrywise("exp", lambda e: e.exponential(), np.exp, "Exponential", (0, 1))
-log = _entrywise("log", lambda e: e.logarithm(), np.log, "Logarithm", (1, 0))
-cos = _entrywise("cos", lambda e: e.cosine(), np.cos, "Cosine", (0, 1))
-sin = _entrywise("sin", lambda e: e.sine(), np.sin, "Sine", (0, 0))
-erf = _entrywise("erf", lambda e: e.error_function(), _float_erf, "Error function", (0, 0))
-tanh = _entrywise("tanh", lambda e: e.hyperbolic_tangent(), np.tanh, "Hyperbolic tangent", (0, 0))
+exp = _entrywise("exp", methodcaller("exponential"), np.exp, "Exponential", (0, 1))
+log = _entrywise("log", methodcaller("logarithm"), np.log, "Logarithm", (1, 0))
+cos = _entrywise("cos", methodcaller("cosine"), np.cos, "Cosine", (0, 1))
+sin = _entrywise("sin", methodcaller("sine"), np.sin, "Sine", (0, 0))
+erf = _entrywise("erf", methodcaller("error_function"), _float_erf, "Error function", (0, 0))
+tanh = _entrywise("tanh", methodcaller("hyperbolic_tangent"), np.tanh, "Hyperbolic tangent", (0, 0))
 
 
 def sqrt(x: Array) -> Array:
@@ -263,7 +273,7 @@ def sqrt(x: Array) -> Array:
     >>> sqrt(np.array([2.25])).tolist(), sqrt(RATIONAL.array([exact(9, 4)])).tolist()
     ([1.5], [3/2])
     """
-    return np.sqrt(x) if _is_float(x) else _map(lambda entry: as_entry(entry).square_root(), x)
+    return np.sqrt(x) if _is_float(x) else _each(methodcaller("square_root"), x)
 
 
 def root(x: Array, degree: int) -> Array:
@@ -318,7 +328,7 @@ def absolute(x: Array) -> Array:
     """
     if _is_float(x):
         return np.where(x.real < 0, -x, x) if np.iscomplexobj(x) else np.abs(x)
-    return _map(lambda entry: as_entry(entry).size(), x)
+    return _each(methodcaller("size"), x)
 
 
 def relu(x: Array) -> Array:
@@ -406,6 +416,10 @@ def total(x: Array, axis: int = -1) -> Array:
     >>> total(np.array([[1.0, 2.0], [3.0, 4.0]])).tolist(), total(np.array([[1.0, 2.0], [3.0, 4.0]]), -2).tolist()
     ([[3.0], [7.0]], [[4.0, 6.0]])
     """
+    if x.dtype == object and (found := along(x, axis, "sum_of")) is not None:
+        return found
+    if x.shape[axis] < _ONE_BY_ONE:
+        x = in_lanes(x)  # bit for bit the same: from _ONE_BY_ONE on NumPy adds in another order
     return np.sum(x, axis=axis, keepdims=True)
 
 
@@ -427,7 +441,9 @@ def amax(x: Array, axis: int = -1) -> Array:
     if x.shape[axis] == 0:
         raise ShapeError(f"largest entry of an empty axis (shape {x.shape}, axis {axis})")
     if _is_float(x) and not np.iscomplexobj(x):
-        return np.max(x, axis=axis, keepdims=True)
+        return np.max(in_lanes(x) if x.shape[axis] <= _SHORT else x, axis=axis, keepdims=True)
+    if x.dtype == object and (found := along(x, axis, "largest_of")) is not None:
+        return found
     parts = np.split(x, x.shape[axis], axis=axis)
     largest = parts[0]
     for part in parts[1:]:
@@ -570,7 +586,7 @@ def frozen(x: Array) -> Array:
     """
     if _is_float(x):
         return x.real
-    return _map(lambda entry: as_entry(entry).frozen(), x)
+    return _each(methodcaller("frozen"), x)
 
 
 def peak(x: Array) -> Array:

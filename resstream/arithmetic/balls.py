@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from operator import is_
+from functools import reduce
+from operator import attrgetter, is_
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,8 @@ from flint import arb, arb_mat, ctx, fmpq
 
 from resstream.arithmetic.entries import SMALL, Entry, NoValue, entries_of
 from resstream.arithmetic.literals import to_fmpq
+
+_flag = attrgetter("nonnegative")
 
 
 class BallEntry(Entry):
@@ -57,6 +60,16 @@ class BallEntry(Entry):
             for j, column in enumerate(columns)
         ]
         return list(map(BallEntry, (first * second.transpose()).entries(), flags))
+
+    @staticmethod
+    def sum_of(line: list[Any]) -> Entry | None:
+        value = sum([entry.value for entry in line[1:]], start=line[0].value)
+        return BallEntry(value, all(map(_flag, line)))
+
+    @staticmethod
+    def largest_of(line: list[Any]) -> Entry | None:
+        value = reduce(arb.max, [entry.value for entry in line])
+        return BallEntry(value, any(map(_flag, line)))
 
     def plus(self, other: Any) -> Entry:
         return BallEntry(self.value + other.value, self.nonnegative and other.nonnegative)

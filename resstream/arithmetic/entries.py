@@ -89,6 +89,16 @@ class Entry:
         """All products of a row with a column, as lists of entries; None where the system has no way of its own."""
         return None
 
+    @staticmethod
+    def sum_of(line: list[Any]) -> Entry | None:
+        """The sum of entries of the system, added in their order; None where the system has no way of its own."""
+        return None
+
+    @staticmethod
+    def largest_of(line: list[Any]) -> Entry | None:
+        """The largest of entries of the system, compared in their order; None where it has no way of its own."""
+        return None
+
     def of(self, value: fmpq) -> Entry:
         """A known number as an entry of the same system."""
         raise NotImplementedError
@@ -426,14 +436,31 @@ class NoValue(Entry):
 
 
 class Entries(np.ndarray[Any, Any]):
-    """An object array of entries: NumPy's own, but for the product of two matrices of one system.
+    """An object array of entries: NumPy's own, but for operators between two arrays of one system.
 
-    NumPy multiplies object matrices entry by entry in Python, which is most of the time of a judgement.
+    NumPy multiplies object matrices entry by entry in Python, and asks at each entry anew what it meets, which is most
+    of the time of a judgement.
     """
 
     def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
         """A full reduction gives the entry, as of a plain array."""
         return array[()] if return_scalar else array.view(Entries)
+
+    def __add__(self, other: Any) -> Any:
+        found = _paired(self, other, "plus")
+        return super().__add__(other) if found is None else found
+
+    def __sub__(self, other: Any) -> Any:
+        found = _paired(self, other, "minus")
+        return super().__sub__(other) if found is None else found
+
+    def __mul__(self, other: Any) -> Any:
+        found = _paired(self, other, "times")
+        return super().__mul__(other) if found is None else found
+
+    def __truediv__(self, other: Any) -> Any:
+        found = _paired(self, other, "over")
+        return super().__truediv__(other) if found is None else found
 
     def __matmul__(self, other: Any) -> Any:
         product = _product(self, other)
@@ -442,6 +469,22 @@ class Entries(np.ndarray[Any, Any]):
     def __rmatmul__(self, other: Any) -> Any:
         product = _product(other, self)
         return super().__rmatmul__(other) if product is None else product
+
+
+def _paired(first: Any, second: Any, name: str) -> Entries | None:
+    """An operation of the table on two arrays of one system, entry by entry; None where they are not."""
+    if not isinstance(second, np.ndarray) or second.dtype != object:
+        return None
+    if first.shape != second.shape:
+        try:
+            first, second = np.broadcast_arrays(first, second)
+        except ValueError:
+            return None
+    left, right = first.ravel().tolist(), second.ravel().tolist()
+    kinds = {*map(type, left), *map(type, right)}
+    if len(kinds) != 1 or not issubclass(kind := kinds.pop(), Entry):
+        return None
+    return entries_of(list(map(getattr(kind, name), left, right)), first.shape)
 
 
 def _product(first: Any, second: Any) -> Entries | None:
@@ -468,3 +511,20 @@ def entries_of(entries: list[Any], shape: tuple[int, ...]) -> Entries:
     """An array of a shape that holds the entries of a list, row by row."""
     # Not by assignment, for which NumPy would ask every entry whether it is an array.
     return np.fromiter(entries, dtype=object, count=len(entries)).reshape(shape).view(Entries)
+
+
+def along(x: np.ndarray[Any, Any], axis: int, name: str) -> Entries | None:
+    """An object array reduced along an axis, which stays, by `sum_of` or `largest_of`; None where there is no such way.
+
+    NumPy would make an entry of every partial result, which is most of the time of a judgement beside the products.
+    """
+    if x.shape[axis] < 2:  # of one entry it is that entry itself
+        return None
+    lines = np.swapaxes(x, axis, -1)
+    kinds = set(map(type, x.ravel().tolist()))
+    if len(kinds) != 1 or not issubclass(kind := kinds.pop(), Entry):
+        return None
+    reduced = [getattr(kind, name)(line) for line in lines.reshape(-1, lines.shape[-1]).tolist()]
+    if reduced[0] is None:
+        return None
+    return np.swapaxes(entries_of(reduced, (*lines.shape[:-1], 1)), axis, -1)

@@ -49,6 +49,14 @@ class RationalEntry(Entry):
         first, second = (fmpq_mat([[entry.value for entry in line] for line in lines]) for lines in (rows, columns))
         return list(map(_bounded, (first * second.transpose()).entries()))
 
+    @staticmethod
+    def sum_of(line: list[Any]) -> Entry | None:
+        return RationalEntry(sum([entry.value for entry in line[1:]], start=line[0].value))
+
+    @staticmethod
+    def largest_of(line: list[Any]) -> Entry | None:
+        return max(line, key=lambda entry: entry.value)
+
     def known(self) -> fmpq | None:
         return self.value
 

@@ -153,7 +153,7 @@ def _small_integers(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
 
 
 def _sparse(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
-    return np.where(rng.random(shape) < 0.3, rng.integers(-3, 4, shape), 0).astype(float)
+    return ((rng.random(shape) < 0.3) * rng.integers(-3, 4, shape)).astype(float)
 
 
 def _per_instance(shape: tuple[int, ...]) -> tuple[int, ...]:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from resstream.arithmetic import Array, absolute, ones, total, where, zeros
+from resstream.arithmetic.layout import in_lanes
 from resstream.arithmetic.unknowns import Unknowns
 from resstream.domains.base import (
     Condition,
@@ -76,9 +77,10 @@ class RowStochastic(Domain):
 
 def over_row_sums(weights: Array, allowed: Array) -> Array:
     """Weights over their row sums, zero where not allowed; a row of zeros is uniform over what is allowed."""
-    weights = where(allowed, weights, 0)
+    weights = in_lanes(weights if allowed.all() else where(allowed, weights, 0))
     is_empty = np.all(weights == 0, axis=-1, keepdims=True)
-    weights = where(is_empty & allowed, 1, weights)
+    if is_empty.any():
+        weights = where(is_empty & allowed, 1, weights)
     return weights / total(weights)
 
 

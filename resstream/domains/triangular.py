@@ -30,7 +30,7 @@ def diagonal_of(x: Array) -> Array:
 
 def unit_lower(x: Array) -> Array:
     """What lies below the diagonal of a matrix (..., d, d), with ones on the diagonal and zeros above."""
-    return eye(x.shape[-1], x) + where(np.tri(x.shape[-1], k=-1, dtype=bool), x, 0)
+    return where(np.tri(x.shape[-1], k=-1, dtype=bool), x, eye(x.shape[-1], x))
 
 
 def unit_lower_inverse(lower: Array) -> Array:

@@ -342,7 +342,7 @@ def examine(
     except Exception as failure:
         return _examine_halves(claim, raw, rng, tally, failure, judged, scoring, ties)
     margin = assessment.conclusion
-    accepted = raw.take(np.flatnonzero(assessment.met))
+    accepted = raw if assessment.met.all() else raw.take(np.flatnonzero(assessment.met))
     tally.evaluations += raw.count
     tally.accepted += accepted.count
     tally.discarded += raw.count - accepted.count

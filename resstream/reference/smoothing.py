@@ -19,6 +19,7 @@ from resstream.arithmetic import (
     total_entry,
     zeros,
 )
+from resstream.arithmetic.layout import in_lanes
 from resstream.errors import DomainError, ShapeError
 from resstream.reference.checks import (
     certainly,
@@ -94,6 +95,7 @@ def _largest_of_pairs(size_of: Callable[[Array], Array], X: Array) -> Array:
     n = X.shape[-2]
     if n == 1:
         return zeros((*X.shape[:-2], 1, 1), like=X)
+    X = in_lanes(X)  # before there are n/2 times as many numbers
     most = max(1, TOGETHER // X.size)
     tops = [amax(size_of(_differences(X, range(k, min(k + most, n)))), -2) for k in range(1, n, most)]
     return tops[0] if len(tops) == 1 else amax(np.concatenate(tops, axis=-2), -2)
@@ -101,7 +103,8 @@ def _largest_of_pairs(size_of: Callable[[Array], Array], X: Array) -> Array:
 
 def _differences(X: Array, offsets: Iterable[int]) -> Array:
     """Differences of the rows whose indices are one of the offsets apart: (..., n, d) -> (..., m, d)."""
-    return np.concatenate([X[..., k:, :] - X[..., :-k, :] for k in offsets], axis=-2)
+    parts = [X[..., k:, :] - X[..., :-k, :] for k in offsets]
+    return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=-2)
 
 
 @in_range

@@ -1,6 +1,7 @@
 """The functions of arrays: every number system answers alike, keeps shapes, and refuses what it cannot read."""
 
 import math
+import operator
 from fractions import Fraction
 
 import numpy as np
@@ -22,6 +23,7 @@ from resstream.arithmetic import (
     exact,
     pi,
 )
+from resstream.arithmetic.layout import in_lanes
 from resstream.arithmetic.solver import Formula, SolverEntry
 from resstream.arithmetic.terms import TermUnknowns
 from resstream.errors import DomainError, ForeignNumber, Kink, ShapeError, Undefined
@@ -422,3 +424,77 @@ def test_gradients_of_a_batch():
         jacobians = ar.jacobian(cube, rows)
         assert jacobians.shape == (3, 3, 3)
         assert np.allclose(floats(jacobians), [np.diag(3 * b[0] ** 2) for b in batch], rtol=1e-14, atol=1e-100)
+
+
+# ---- the fast ways give what the slow ones give ------------------------------
+
+
+@pytest.mark.parametrize("axis", [-1, -2])
+def test_reductions_of_batches_are_bit_for_bit_those_of_each_instance(axis):
+    rng, compared = np.random.default_rng(0), 0
+    for length in (1, 2, 5, 7, 8, 9, 40):
+        x = rng.standard_normal((100, length, length)) * 10.0 ** rng.uniform(-9, 9, (100, length, length))
+        x[3, 0, 0] = np.nan
+        for function in (ar.total, ar.amax, ar.amin, ar.mean):
+            whole, each = function(x, axis), np.stack([function(one, axis) for one in x])
+            assert whole.shape == each.shape
+            assert np.array_equal(whole, each, equal_nan=True), (function, length)
+            compared += whole.size
+    assert compared > 10_000
+
+
+def test_lanes_hold_the_same_numbers_and_few_instances_stay_as_they_are():
+    x = np.arange(100 * 6, dtype=float).reshape(100, 2, 3)
+    lanes = in_lanes(x)
+    assert np.array_equal(lanes, x)
+    assert lanes.strides[0] == x.itemsize
+    assert in_lanes(lanes) is lanes
+    for other in (x[:10], x[0], x.astype(complex), RATIONAL.array(x[:1])):
+        assert in_lanes(other) is other
+
+
+@pytest.mark.parametrize("system", [BALL, RATIONAL], ids=["ball", "rational"])
+@pytest.mark.parametrize("axis", [-1, -2])
+def test_lines_of_entries_are_reduced_as_entry_by_entry(system, axis):
+    values = np.array([[[0.1, 3.0, -2.0], [1e-30, 7.0, 7.0]], [[0.0, 0.0, 1e30], [-1.0, -3.0, 0.1]]])
+    compared = 0
+    with system.working():
+        x = system.array(values)
+        for fast, slow in ((ar.total, lambda a, b: a + b), (ar.amax, lambda a, b: a.larger(b))):
+            found = fast(x, axis)
+            lines = np.moveaxis(np.asarray(x), axis, -1)
+            for index in np.ndindex(lines.shape[:-1]):
+                entry = np.moveaxis(found, axis, -1)[(*index, 0)]
+                wanted = lines[index][0]
+                for other in lines[index][1:]:
+                    wanted = slow(wanted, other)
+                assert str(entry.value) == str(wanted.value)
+                assert getattr(entry, "nonnegative", None) == getattr(wanted, "nonnegative", None)
+                compared += 1
+    assert compared == 2 * (4 if axis == -1 else 6)
+
+
+@pytest.mark.parametrize("question", [operator.add, operator.sub, operator.mul, operator.truediv])
+def test_operators_of_arrays_are_those_of_their_entries(question):
+    x, y = BALL.array(X), BALL.array([[2.0, 3.0, 0.1]])
+    with BALL.working():
+        found = question(x, y)
+        for index in np.ndindex(X.shape):
+            assert str(found[index].value) == str(question(x[index], y[0, index[1]]).value)
+            assert found[index].nonnegative == question(x[index], y[0, index[1]]).nonnegative
+        assert question(x, x)[0, 0].nonnegative == question(x[0, 0], x[0, 0]).nonnegative  # a square, by its form
+        zero = x / BALL.array([[0.0, 1.0, 1.0]])
+        mixed = question(zero, x)
+    assert isinstance(mixed[0, 0], NoValue)
+    assert isinstance(mixed[0, 1], BallEntry)
+    with pytest.raises(ValueError, match="broadcast"):
+        question(x, BALL.array([[1.0, 2.0]]))
+
+
+def test_reductions_with_an_entry_that_has_no_value_have_none():
+    x = RATIONAL.array([[1, 0], [2, 3]])
+    quotients = 1 / x
+    for function in (ar.total, ar.amax):
+        found = function(quotients)
+        assert isinstance(found[0, 0], NoValue)
+        assert isinstance(found[1, 0], RationalEntry)
