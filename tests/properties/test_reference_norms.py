@@ -11,7 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from resstream.arithmetic import FLOAT64, RATIONAL, SYMBOLIC, Array, Ball, derivative, exact, to_float, total
+from resstream.arithmetic import FLOAT64, RATIONAL, SYMBOLIC, Array, Ball, derivative, exact, sqrt, to_float, total
+from resstream.arithmetic.obligations import noting
+from resstream.arithmetic.terms import Terms
 from resstream.errors import ClaimError, DomainError, NotExact, NotExpressible, ShapeError, Undecided
 from resstream.reference import (
     L1,
@@ -407,6 +409,7 @@ def test_so_many_signs_and_no_more() -> None:
     W = np.ones((13, 12))
     assert operator_norm(W, LINF, L1).item() == operator_norm(W.T, LINF, L1).item() == 13 * 12
     assert operator_norm(W.T, LINF, L2).item() == pytest.approx(12 * 13**0.5, rel=1e-14)
+    assert operator_norm(W[None], LINF, L1).item() == operator_norm(W.T[None], LINF, L1).item() == 13 * 12
     for norm, norm_out, rows in ((LINF, L2, W), (L2, L1, W.T), (LINF, L1, np.ones((13, 13)))):
         with pytest.raises(ShapeError, match="W: expected at most 12 rows of signs to go through, got 13"):
             operator_norm(rows, norm, norm_out)
@@ -474,3 +477,31 @@ def test_bases_with_more_leading_axes_than_one() -> None:
     assert np.abs(operator_norm(W, norm) - operator_norm(W, L1)).max() <= 1e-13  # a scale is no change of shape
     W = np.stack([np.stack([W] * 5)] * 2)
     assert operator_norm(W, norm).shape == operator_norm(W, L2).shape == (2, 5, 1, 1)
+    with pytest.raises(ShapeError, match=r"the leading axes do not broadcast: basis \(5, 3, 3\), inverse \(2, 3, 3\)"):
+        Norm("l1", scales[0], scales[:, 0])
+    one = Norm("l1", scales[0], np.linalg.inv(scales[0]))
+    for norm, norm_out in ((one, L1), (L1, one)):
+        with pytest.raises(ShapeError, match=r"the leading axes do not broadcast: W \(2, 3, 3\), basis \(5, 3, 3\)"):
+            operator_norm(W[:, 0], norm, norm_out)
+
+
+@pytest.mark.parametrize("radius", [2.0**-10, 0.1, 0.3])
+def test_a_blur_moves_the_spectral_norm_by_its_size(radius: float) -> None:
+    """With a closed form and without; around zero the norm is still none that could be negative."""
+    with BALL.working():
+        for middle in (np.diag([3, 1]), np.array([[3, 1, 0], [1, 1, 1], [0, 2, 1]])):
+            wide = BALL.array(middle) + BALL.array([[arb(0, radius)] * len(middle)] * len(middle))
+            found = norm_of(wide)
+            for moved in (-radius, radius):
+                assert found.contains(norm_of(BALL.array(middle + moved)))
+            assert found.rad() <= len(middle) * radius * 1.001
+        root = sqrt(spectral_norm(BALL.array([[arb(0, radius)] * 3] * 2))).item().value
+        assert root.contains(0)
+        assert root < (3 * radius) ** 0.5
+
+
+def test_what_has_no_closed_form_has_no_words() -> None:
+    with (terms := Terms()).working(), noting():
+        assert spectral_norm(terms.array(np.array([[3, 4], [4, 3]]))).item().exact == 7
+        with pytest.raises(NotExpressible, match="the spectral norm of a matrix of rank 3 or more"):
+            spectral_norm(terms.array(np.array([[1, 2, 0], [0, 1, 1], [1, 0, 5]])))

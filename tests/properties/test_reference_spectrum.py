@@ -167,9 +167,10 @@ def blurred(W, radius):
 
 
 def test_the_root_of_the_smallest_singular_value_of_a_blurred_matrix_exists():
-    with BALL.working():
-        root = sqrt(spectrum.smallest_singular_value(blurred(STOCHASTIC, arb(1) / 1024))).item().value
-    assert root.contains(0)
+    for radius in (2.0**-10, 0.001, 0.1, 0.3):
+        with BALL.working():
+            root = sqrt(spectrum.smallest_singular_value(blurred(STOCHASTIC, radius))).item().value
+        assert root.contains(0)
 
 
 @pytest.mark.parametrize("system", [FLOAT64, RATIONAL, BALL], ids=lambda system: system.name)
