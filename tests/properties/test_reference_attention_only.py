@@ -465,10 +465,21 @@ def test_every_weight_has_its_shape_and_its_batch(name: str) -> None:
             AttentionOnlyModel(**{**weights, name: longer})
 
 
+def test_weights_are_kept_as_float64() -> None:
+    weights = {field: getattr(model_of(FLOAT64), field).astype(np.float32) for field in FIELDS}
+    model = AttentionOnlyModel(**weights)
+    assert {getattr(model, field).dtype for field in FIELDS} == {np.dtype(np.float64)}
+    with pytest.raises(ShapeError, match=r"W_Q: expected the shape \(\.\.\., layers, heads, d, h\), got \(2, 6, 4\)"):
+        AttentionOnlyModel(**{**weights, "W_Q": weights["W_Q"][0]})
+    with pytest.raises(ShapeError, match=r"the leading axes do not broadcast: x0 .*, embedding"):
+        model_of(FLOAT64, lead=(3,)).run(np.zeros((2, 4, 6)))
+
+
 def test_positions_are_there_or_not() -> None:
     model = model_of(FLOAT64)
     weights = {field: getattr(model, field) for field in FIELDS}
     x0 = model.embed(tokens_of(4))
+    assert np.array_equal(AttentionOnlyModel(**weights, base=10_000).run(x0).logits, model.run(x0).logits)
     without = AttentionOnlyModel(**weights, base=None)
     assert without.rotation(x0) is None
     with pytest.raises(DomainError, match="positions: expected none for a model without positions"):
@@ -508,5 +519,6 @@ def test_parts_of_the_model_by_layer() -> None:
         with pytest.raises((ShapeError, DomainError), match=r"offsets|positions"):
             model.content_free_kernel(offsets)  # type: ignore[arg-type]
     assert model.content_free_kernel([0, 1, 2]).shape == (2, 2, 1, 3)
+    assert np.abs(model.content_free_kernel([2]) - model.content_free_kernel([0, 1, 2])[..., 2:]).max() <= 1e-14
     batch = model_of(FLOAT64, lead=(5,))
     assert batch.content_free_kernel([0, 1, 2]).shape == (5, 2, 2, 1, 3)
