@@ -9,7 +9,7 @@ import numpy as np
 from resstream.arithmetic import Array
 from resstream.claim import Batch, Claim
 from resstream.domains import Part
-from resstream.falsify import structures
+from resstream.falsify import corners, structures
 from resstream.falsify.corners import Show
 
 CHAINS = 16
@@ -21,7 +21,15 @@ PATIENCE = 80
 WORSE = 0.02
 """How often a step to a worse score is taken all the same."""
 
-ALPHABETS = ((-1.0, 1.0), (0.0, 1.0), (-1.0, 0.0, 1.0), (0.0, 1.0, 2.0), (-2.0, -1.0, 0.0, 1.0, 2.0), (1.0, 2.0, 3.0))
+ALPHABETS = (
+    (-1.0, 1.0),
+    (0.0, 1.0),
+    (-1.0, 0.0, 1.0),
+    (0.0, 1.0, 2.0),
+    (0.0, 1.0, 2.0, 3.0),
+    (-2.0, -1.0, 0.0, 1.0, 2.0),
+    (1.0, 2.0, 3.0),
+)
 
 
 def pattern_search(claim: Claim, rng: np.random.Generator, size: int, show: Show) -> None:
@@ -31,9 +39,9 @@ def pattern_search(claim: Claim, rng: np.random.Generator, size: int, show: Show
     if not parts:
         return
     count = structures.affordable(parts, min(CHAINS, max(size // 8, 1)))
-    letters = _letters(parts, rng, count)
+    letters, dress = _letters(parts, rng, count), _dress(parts, rng, count)
     fresh = _starts(parts, letters, rng, count)
-    now, scores = fresh, show(Batch(*shape, fresh, count))
+    now, scores = fresh, show(Batch(*shape, _dressed(parts, fresh, dress), count))
     best, waited = scores.copy(), np.zeros(count, dtype=int)
     for _ in range(size // count - 1):
         step = _stepped(parts, now, letters, rng, count)
@@ -41,7 +49,7 @@ def pattern_search(claim: Claim, rng: np.random.Generator, size: int, show: Show
         if stale.any():
             fresh = _starts(parts, letters, rng, count)
             step = {name: np.where(_along(stale, x), fresh[name], x) for name, x in step.items()}
-        its_scores = show(Batch(*shape, step, count))
+        its_scores = show(Batch(*shape, _dressed(parts, step, dress), count))
         taken = (its_scores <= scores) | (rng.random(count) < WORSE) | stale
         now = {name: np.where(_along(taken, x), step[name], x) for name, x in now.items()}
         scores = np.where(taken, its_scores, scores)
@@ -58,6 +66,33 @@ def _letters(parts: Mapping[str, Part], rng: np.random.Generator, count: int) ->
     """The alphabet of each chain and part, padded to the same length by repetition."""
     table = np.array([np.resize(letters, 30) for letters in ALPHABETS])
     return {name: table[rng.integers(len(table), size=count)] for name in parts}
+
+
+def _dress(parts: Mapping[str, Part], rng: np.random.Generator, count: int) -> dict[str, tuple[Array, Array]]:
+    """What the letters of each chain stand for: themselves, or numbers of a scale and an offset of each column.
+
+    So a softmax far off, which takes the largest of a column, sees patterns as well.
+    """
+    found = {}
+    plain = rng.random(count) < 0.6
+    for name, part in corners.real(parts).items():
+        if part.kind != "weight":
+            columns = (count, *[1] * (len(part.shape) - 1), part.shape[-1])
+            each = (*columns[:-1], 1)
+            off = rng.random(columns) < rng.choice([0.3, 1.0], each)
+            scale = 10.0 ** (rng.uniform(-1, 1, each) + rng.integers(-3, 1, columns) * (rng.random(columns) < 0.5))
+            offset = off * 10.0 ** rng.uniform(1, 4, each) * rng.choice([-1.0, 1.0], columns)
+            found[name] = np.where(_along(plain, scale), 1.0, scale), np.where(_along(plain, offset), 0.0, offset)
+    return found
+
+
+def _dressed(
+    parts: Mapping[str, Part], patterns: Mapping[str, Array], dress: Mapping[str, tuple[Array, Array]]
+) -> dict[str, Array]:
+    return {
+        name: parts[name].settle(x * dress[name][0] + dress[name][1]) if name in dress else x
+        for name, x in patterns.items()
+    }
 
 
 def _drawn(letters: Array, rng: np.random.Generator, shape: tuple[int, ...]) -> Array:

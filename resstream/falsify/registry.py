@@ -10,7 +10,7 @@ import numpy as np
 
 from resstream.arithmetic import Array
 from resstream.claim import Batch, Claim
-from resstream.falsify import climb, corners, descent, engines, growth, integers, patterns, structures
+from resstream.falsify import climb, corners, curvature, descent, engines, growth, integers, patterns, structures
 from resstream.falsify.corners import Show
 from resstream.falsify.scores import Scoring, gauged_scores, scores_of
 
@@ -99,6 +99,7 @@ REGISTRY: Mapping[str, Engine] = {
         Engine("patterns", {"patterns": _gauged(patterns.pattern_search)}),
         Engine("growth", {"growth": _gauged(growth.grow)}),
         Engine("descent", {"descent": _gauged(descent.descend)}),
+        Engine("curvature", {"curvature": _gauged(curvature.bend_down)}),
         Engine("equations", {"equations": _shown(descent.solve)}),
         Engine("integers", {"scans": _shown(integers.coordinate_scans), "sums": _shown(integers.combinations)}),
         Engine("hypothesis", {"hypothesis": _hypothesis}),

@@ -136,6 +136,8 @@ def _endless(claim: Claim, budget: int) -> Iterator[Chunk]:
             yield Chunk("equations", number, 2048)
         yield Chunk("growth", number, BATCH)
         yield Chunk("descent", number, BATCH)
+        for more in range(2):
+            yield Chunk("curvature", 2 * number + more, BATCH)
 
     yield from near(0, 16, 2048)
     yield Chunk("random", 0, 2048)
@@ -273,7 +275,7 @@ def _fault(claim: Claim, failure: Exception) -> str:
 
 
 class _Finished(Exception):
-    """A chunk has found what ends it."""
+    """A chunk has found what ends it, or has spent its evaluations."""
 
 
 def run_chunk(claim: Claim, chunk: Chunk, seed: int) -> Tally:
@@ -295,8 +297,14 @@ def run_chunk(claim: Claim, chunk: Chunk, seed: int) -> Tally:
     judged: set[bytes] = set()
 
     def show(raw: Batch, by_lot: int = 0, scoring: Scoring = scores_of, ties: bool = True) -> Array:
+        left = chunk.size - tally.evaluations
+        if left <= 0:  # no engine spends more than its chunk has
+            raise _Finished
+        spent = raw.count > left
+        if spent:
+            raw = raw.take(np.arange(left))
         scores = examine(claim, raw, lots, tally, by_lot, judged, scoring, ties)
-        if tally.finished:
+        if tally.finished or spent:
             raise _Finished
         return scores
 

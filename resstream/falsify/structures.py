@@ -179,6 +179,16 @@ def _toeplitz(rng: np.random.Generator, rows: int, columns: int) -> Array:
     return values[(i + j) if rng.random() < 0.3 else (j - i + rows)].astype(float)
 
 
+def _tiled(rng: np.random.Generator, rows: int, columns: int) -> Array:
+    """A small block again and again, some numbers of another size now and then: alternating rows and their like."""
+    i, j = _grid(rows, columns)
+    height, width = int(rng.integers(1, 4)), int(rng.integers(1, 4))
+    block = rng.choice(_alphabet(rng), (height, width)) * 10.0 ** (
+        rng.uniform(-2, 1) * (rng.random((height, width)) < 0.3)
+    )
+    return block[i % height, j % width]
+
+
 def _several_out(rng: np.random.Generator, rows: int, columns: int) -> Array:
     """Row i leads to k i, ..., k i + k - 1, as in a graph of words (de Bruijn)."""
     i, j = _grid(rows, columns)
@@ -355,13 +365,13 @@ def _constant(rng: np.random.Generator, rows: int, columns: int) -> Array:
 PATTERNS: tuple[Pattern, ...] = (
     *(_characters, _residues, _circulant, _toeplitz, _several_out, _permutation, _permutation, _permutation_and_more),
     *(_companion, _nilpotent, _block, _subsets, _subsets, _orders, _orders, _outlier, _progression, _centred, _waves),
-    *(_two_values, _two_values, _letters, _letters, _constant),
+    *(_two_values, _two_values, _letters, _letters, _constant, _tiled),
 )
 """The families, as often as they stand here."""
 
 GRAPHS: tuple[Pattern, ...] = (
     *(_permutation, _permutation, _cycles, _cycles, _cycles, _permutation_and_more, _permutation_and_more),
     *(_several_out, _companion, _circulant, _nilpotent, _block, _two_values, _two_values, _letters, _constant),
-    *(_outlier, _progression),
+    *(_outlier, _progression, _tiled),
 )
 """Those of weights, which are mostly the edges of a graph."""

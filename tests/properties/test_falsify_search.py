@@ -9,11 +9,14 @@ import pytest
 
 from resstream import claims
 from resstream.arithmetic import absolute, exact, largest_entry, sqrt, total
-from resstream.claim import at_most, claim, equal, every, less_than, more_than
+from resstream.claim import Claim, at_least, at_most, claim, equal, every, less_than, more_than
 from resstream.domains import Matrix, NonConstant, RowStochastic, Simplex, Vector, Whole
 from resstream.errors import ClaimError
-from resstream.falsify import corners, falsify, judge
-from resstream.falsify.search import ENGINES, budget_plan, run_chunk, search
+from resstream.falsify import corners, curvature, falsify, judge
+from resstream.falsify.descent import Coordinates
+from resstream.falsify.registry import ENGINE_OF
+from resstream.falsify.scores import gauged_scores
+from resstream.falsify.search import ENGINES, Chunk, budget_plan, run_chunk, search
 from resstream.falsify.verdict import add_up
 from resstream.reference import diameter, dobrushin, frobenius_norm, layer_norm, rotary, softmax
 
@@ -234,6 +237,45 @@ def test_a_plan_spends_its_budget_to_the_last_evaluation():
 def test_a_search_never_evaluates_more_than_its_budget(budget, least):
     verdict = search(Trial.true_claim, budget_plan(Trial.true_claim, budget))
     assert least < verdict.tally.evaluations <= budget
+
+
+@pytest.mark.parametrize("kind", ENGINE_OF)
+def test_no_chunk_evaluates_more_than_it_has(kind):
+    stated = Trial.whole_scan if kind == "scan" else FALSE_FOR.get(ENGINE_OF[kind].name, Trial.true_claim)
+    size = 20 if kind == "hypothesis" else 300
+    sizes = [run_chunk(stated, Chunk(kind, number, size), 0).evaluations for number in range(2)]
+    assert 0 < max(sizes) <= size
+
+
+FORM = (3, -1, 4, 1, -5, 9)
+
+
+def nearly_parallel(w):
+    """|w|^2 |v|^2 >= 1.0001 (w v)^2: false near the multiples of v alone."""
+    along = sum(number * w[..., k : k + 1] for k, number in enumerate(FORM))
+    return at_least(total(w * w) * 133 - exact("1.0001") * along**2, 0)
+
+
+def test_curvature_finds_the_direction_in_which_a_quadratic_form_is_negative():
+    stated = Claim("trial.form", {"w": Vector(6)}, nearly_parallel)
+    for number in range(3):
+        found = run_chunk(stated, Chunk("curvature", number, 4096), 0).violating.arrays["w"][0]
+        assert abs(found @ FORM) > 0.999 * np.linalg.norm(found) * np.linalg.norm(FORM)
+
+
+def test_derivatives_by_differences_are_those_of_a_quadratic_form():
+    stated = Claim("trial.form", {"w": Vector(6)}, nearly_parallel)
+    points = np.array([np.zeros(6), np.linspace(-1, 1, 6)])
+    coordinates = Coordinates(({}, {}), stated.parts({}, {}), np.zeros_like(points))
+
+    def show(raw):
+        return gauged_scores(stated.assess(raw))
+
+    form = 2 * (133 * np.eye(6) - 1.0001 * np.outer(FORM, FORM))
+    scores, gradients, hessians = curvature._derivatives(coordinates, points, np.arange(2), show)
+    assert hessians[0] == pytest.approx(form, abs=1)
+    assert gradients[1] == pytest.approx(points[1] @ form, rel=0.05)
+    assert scores[0] == 0
 
 
 def test_plans_refuse_unknown_engines_and_empty_budgets():
