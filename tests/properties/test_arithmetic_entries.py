@@ -14,7 +14,7 @@ import sympy as sp
 from flint import arb, ctx, fmpq, fmpz
 
 import resstream
-from resstream.arithmetic import RATIONAL, SYMBOLIC, Ball, BallEntry, DualEntry, RationalEntry, SymbolicEntry, exact
+from resstream.arithmetic import RATIONAL, SYMBOLIC, Ball, BallEntry, DualEntry, RationalEntry, SymbolicEntry, exact, pi
 from resstream.arithmetic.entries import Entries, Entry, NoValue, at_most_one, entries_of, negated, place, refuse
 from resstream.arithmetic.rationals import one_entry
 from resstream.arithmetic.solver import Formula
@@ -59,6 +59,19 @@ def test_operators_with_every_kind_of_number_from_both_sides(question):
         for number in (-17, -16, 16, 17, 10**30):
             assert read(question(entry, number)) == question(Fraction(3), number) or type(entry) is BallEntry
     assert compared == 50
+
+
+def test_literals_that_are_no_fraction_are_met_as_numbers_of_the_system():
+    with BALL.working():
+        three, circle = BALL.array([3])[0], BALL.array([0])[0].pi()
+        for question in OPERATORS:
+            for found, wanted in (
+                (question(three, pi), question(three, circle)),
+                (question(pi, three), question(circle, three)),
+            ):
+                assert found.value.overlaps(wanted.value)
+                assert found.value.rad() < 1e-30
+        assert three < pi < three + 1
 
 
 def test_powers():

@@ -114,6 +114,13 @@ def test_the_page_shows_the_record(mutants: Any) -> None:
         assert found["noticed"] <= found["mutants"] - found["equivalent"], file
 
 
+def test_what_a_verdict_rests_on_is_on_record(mutants: Any) -> None:
+    scores, trusted = json.loads(mutants.SCORES.read_text()), mutants.modules(mutants.TRUSTED)
+    assert len(trusted) > 30
+    missing = {file for file in trusted if file not in scores and mutants.mutants(file, (ROOT / file).read_text())}
+    assert missing == UNRECORDED
+
+
 def test_scores_are_rounded_down_and_leave_the_equivalents_out(mutants: Any) -> None:
     found = {
         "b.py": {"mutants": 1002, "equivalent": 2, "noticed": 999},
