@@ -114,6 +114,18 @@ def test_the_page_shows_the_record(mutants: Any) -> None:
         assert found["noticed"] <= found["mutants"] - found["equivalent"], file
 
 
+UNRECORDED = {
+    "resstream/arithmetic/__init__.py",
+    "resstream/arithmetic/layout.py",
+    "resstream/arithmetic/surds.py",
+    "resstream/prove/absence.py",
+    "resstream/prove/algebra.py",
+    "resstream/prove/solve.py",
+    "resstream/relations/quantified.py",
+}
+"""Those of which not every mutant was asked yet: this set is to become empty, and no module may join it."""
+
+
 def test_what_a_verdict_rests_on_is_on_record(mutants: Any) -> None:
     scores, trusted = json.loads(mutants.SCORES.read_text()), mutants.modules(mutants.TRUSTED)
     assert len(trusted) > 30
