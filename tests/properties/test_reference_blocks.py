@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from resstream.arithmetic import RATIONAL, Array, Ball, exact, relu, square, total
-from resstream.errors import ShapeError
+from resstream.errors import DomainError, ShapeError
 from resstream.reference import (
     MLP,
     Block,
@@ -252,3 +252,25 @@ def test_an_mlp_in_a_batch_is_a_batch_of_mlps() -> None:
             form(rng.standard_normal((3, 6, 3)), weights)
     with pytest.raises(ShapeError, match="W_1"):
         MLP(weights.W_1, np.zeros((3, 1, 4)), weights.W_2, weights.b_2)
+
+
+def test_what_is_no_block_of_the_stream_is_refused_by_name() -> None:
+    d = 3
+    head = Head(*(np.ones((d, 2)),) * 3, np.ones((2, d)))
+    mlp_of = lambda out: MLP(np.ones((d, 4)), np.ones((1, 4)), np.ones((4, out)), np.ones((1, out)))  # noqa: E731
+    X, block = np.eye(d), Block([head], mlp_of(d))
+    with pytest.raises(ShapeError, match="heads: expected at least one head, got none"):
+        Block([], mlp_of(d))
+    for function in (pre_ln_block, post_ln_block):
+        with pytest.raises(ShapeError, match=r"mlp.W_2: expected 3 columns, as X has, got shape \(4, 1\)"):
+            function(X, Block([head], mlp_of(1)))
+        batch = MLP(*(np.stack([W] * 2) for W in (np.ones((d, 4)), np.ones((1, 4)), np.ones((4, d)), np.ones((1, d)))))
+        with pytest.raises(ShapeError, match=r"the leading axes do not broadcast: X \(5, 3, 3\), W_1 \(2, 3, 4\)"):
+            function(np.stack([X] * 5), Block([head], batch))
+        with pytest.raises(DomainError, match="norm: expected a function"):
+            function(X, block, norm=None)
+    for function in (sublayers, pre_ln_sublayers):
+        with pytest.raises(DomainError, match="block: expected a Block, got MLP"):
+            function(mlp_of(d))
+    with pytest.raises(DomainError, match="norm: expected a function"):
+        pre_ln_sublayers(block, norm=2)
