@@ -186,3 +186,27 @@ def test_jacobians_of_normalised_layers_have_the_norms_factor(assert_same_balls:
 def test_the_gradient_fits_the_jacobians() -> None:
     with pytest.raises(ShapeError, match=r"g: expected 2 columns, as Js\[0\] has, got shape \(1, 3\)"):
         backward_recursion(RATIONAL.array([[1, 2, 3]]), UPPER)
+
+
+def test_a_plain_stack_is_its_functions_one_after_the_other() -> None:
+    x = np.array([[1.0, 2.0]])
+    states = plain_stack([lambda x: 2 * x, lambda x: x + 1, lambda x: x * x], x)
+    assert [state.tolist() for state in states] == [[[1, 2]], [[2, 4]], [[3, 5]], [[9, 25]]]
+    with pytest.raises(ShapeError, match=r"functions\[1\]: expected a result of the shape \(1, 2\) of its input"):
+        plain_stack([lambda x: x, lambda x: x[:, :1]], x)
+
+
+def test_jacobians_may_have_leading_axes_and_are_of_one_size() -> None:
+    Js = list(np.random.default_rng(0).standard_normal((3, 2, 5, 4, 4)))
+    product, summed = identity_path_product(Js), subset_sum(Js)
+    assert product.shape == summed.shape == (2, 5, 4, 4)
+    assert np.abs(product - summed).max() <= 1e-12 * np.abs(product).max()
+    g = np.ones((1, 4))
+    gradients = backward_recursion(g, Js)
+    assert np.abs(gradients[0] - g @ product.mT).max() <= 1e-12 * np.abs(gradients[0]).max()
+    assert [gradient.shape for gradient in gradients] == [(2, 5, 1, 4)] * 3 + [(1, 4)]
+    for function in (identity_path_product, subset_sum, lambda Js: backward_recursion(g, Js)):
+        with pytest.raises(ShapeError, match=r"Js\[1\]: expected 4 columns, as Js\[0\] has, got shape \(3, 3\)"):
+            function([np.eye(4), np.eye(3)])
+        with pytest.raises(ShapeError, match=r"Js\[0\]: expected as many rows as columns"):
+            function([np.ones((4, 3))])
