@@ -69,7 +69,10 @@ def judge(claim: Claim, raw: Instance, precisions: tuple[int, ...] = PRECISIONS)
     verdict = Judgement(UNDECIDED, reason="no precision was tried")
     systems: list[NumberSystem] = [Ball(bits) for bits in precisions]
     systems.insert(1, RATIONAL)
+    enough = min(TIE_PRECISION, max(precisions, default=0))
     for system in systems:
+        if verdict.outcome == TIED and isinstance(system, Ball) and system.bits < enough:
+            continue  # a tie is left or told apart at `enough` bits, whatever these would say
         latest = read(claim, raw, system)
         if latest.outcome == TIED:
             verdict = latest

@@ -149,7 +149,9 @@ def scripted(monkeypatch, *outcomes):
 
     monkeypatch.setattr(judging, "read", answer)
     verdict = judge(about(lambda x: at_most(x, 2)), X)
-    assert asked == SYSTEMS[: len(asked)]
+    tied_early = TIED in outcomes[: min(len(asked), 2)]
+    systems = [name for name in SYSTEMS if not (tied_early and name == "ball(256)")]
+    assert asked == systems[: len(asked)]
     return verdict.outcome, verdict.bits, len(asked), verdict.reason
 
 
@@ -158,15 +160,18 @@ def test_the_readings_in_the_order_asked(monkeypatch):
     for outcome in (HOLDS, VIOLATED, OUTSIDE, UNDEFINED):
         assert scripted(monkeypatch, outcome) == (outcome, 128, 1, "reading 1")
         assert scripted(monkeypatch, u, outcome) == (outcome, None, 2, "reading 2")
-        assert scripted(monkeypatch, t, u, outcome) == (outcome, 256, 3, "reading 3")
+        assert scripted(monkeypatch, u, u, outcome) == (outcome, 256, 3, "reading 3")
+        assert scripted(monkeypatch, t, u, outcome) == (outcome, 1024, 3, "reading 3")
         assert scripted(monkeypatch, u, u, u, u, outcome) == (outcome, 4096, 5, "reading 5")
     for outcome in (HOLDS, VIOLATED, OUTSIDE, UNDEFINED):
         assert scripted(monkeypatch, u, u, u, u, u, outcome) == (outcome, None, 6, "reading 6")
     assert scripted(monkeypatch, u, u, u, u, u, u) == (UNDECIDED, 4096, 6, "reading 5")
-    assert scripted(monkeypatch, t, u, t, t) == (TIED, 1024, 4, "reading 4")  # more bits never prove an equality
+    assert scripted(monkeypatch, t, u, t) == (TIED, 1024, 3, "reading 3")  # more bits never prove an equality
+    assert scripted(monkeypatch, u, t, t) == (TIED, 1024, 3, "reading 3")
+    assert scripted(monkeypatch, u, u, t, t) == (TIED, 1024, 4, "reading 4")
     assert scripted(monkeypatch, u, u, t, u, u) == (TIED, 256, 5, "reading 3")
     assert scripted(monkeypatch, u, u, u, u, t) == (TIED, 4096, 5, "reading 5")
-    assert scripted(monkeypatch, t, t, u, u, u) == (TIED, None, 5, "reading 2")
+    assert scripted(monkeypatch, t, t, u, u) == (TIED, None, 4, "reading 2")
 
     def last(_claim, _raw, system):
         return Judgement(u, getattr(system, "bits", None), reason="last")
@@ -209,6 +214,8 @@ def test_a_tie_is_left_so_at_1024_bits_and_not_below(monkeypatch):
     claim = about(lambda x: at_most(x, 2))
     assert judge(claim, X, (1024, 2048)).bits == 1024
     assert judge(claim, X, (1023, 2048)).bits == 2048
+    assert judge(claim, X, (128, 256, 512)).bits == 512
+    assert judge(claim, X, (128,)).bits is None
 
 
 def test_what_no_enclosure_bounds_counts_as_no_value_at_the_last_precision():
