@@ -335,6 +335,8 @@ def _float_side(side: Any, count: int) -> Array:
 
 def _exact_side(side: Any, like: Entry | None) -> Array:
     values = side if isinstance(side, np.ndarray) else one_entry(side)
+    if values.dtype == object and all(issubclass(kind, Entry) for kind in set(map(type, values.ravel().tolist()))):
+        return values
     try:
         return np.vectorize(lambda value: as_entry(value, like), otypes=[object])(values)
     except ForeignNumber as failure:
