@@ -432,6 +432,11 @@ def test_lp_norms_of_rows_of_any_size(scale: float, p: Fraction) -> None:
     assert np.abs(derivative(lambda x: row_norms(x, Lp(p)), X, step) - slope).max() <= 1e-13
 
 
+def test_rows_of_very_different_size_do_not_disturb_each_other() -> None:
+    X = np.array([[3.0, 4.0, 5.0]]) * np.array([[1e-200], [1.0], [1e200]])
+    assert np.abs(row_norms(X, Lp(3)) / np.array([[1e-200], [1.0], [1e200]]) - 6).max() <= 1e-14
+
+
 def test_norms_of_rational_rows_are_rational_where_their_roots_are() -> None:
     assert row_norms(RATIONAL.array([[3, 4, 5]]), Lp(3)).item() == 6
     assert row_norms(RATIONAL.array([[1, 4, 4]]), Lp(Fraction(1, 1))).item() == 9
