@@ -1,6 +1,7 @@
 """How often, how fast and how small: the falsifier on claims with known truth, beside plain tools, in one run.
 
-    python benchmarks/falsification.py [FILE] [--seeds N] [--json] [--budget N] [--no-peers] [--only ID] [--keep FILE]
+    python benchmarks/falsification.py [FILE] [--seeds N] [--json] [--budget N] [--no-peers] [--no-shrink]
+        [--only ID] [--keep FILE]
 
 FILE holds one claim a line, as benchmarks/stated.py reads it. The peers see the same claim in float64, and are judged
 exactly: a "false alarm" is a violation that they report and exact arithmetic denies. With --keep the rows are appended
@@ -39,6 +40,8 @@ from resstream.claim import Batch, Claim, Instance
 from resstream.domains import Part
 from resstream.falsify import corners, judge
 from resstream.falsify.run import BUDGET, falsify
+from resstream.falsify.search import budget_plan, search
+from resstream.falsify.verdict import REFUTED
 
 # ---- peers --------------------------------------------------------------------------------------------------------
 
@@ -175,6 +178,12 @@ def plain_evolution(claim: Claim, seed: int, evaluations: int) -> Outcome:
 # ---- the run --------------------------------------------------------------------------------------------------------
 
 
+def searched(claim: Claim, seed: int, budget: int) -> Outcome:
+    """The search alone: what refutes is certified, and not shrunk, so it has no size to speak of."""
+    verdict = search(claim, budget_plan(claim, budget), seed)
+    return Outcome(verdict.status, verdict.seconds, engine=verdict.tally.engine if verdict.status == REFUTED else "")
+
+
 def ours(claim: Claim, seed: int, budget: int) -> Outcome:
     verdict = falsify(claim, budget, seed)
     if verdict.counterexample is None:
@@ -202,17 +211,19 @@ def summary(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     false, true = ([row for row in rows if row["truth"] is truth] for truth in (False, True))
     refuted = [row for row in false if row["status"] == "refuted"]
     seconds = sorted(row["seconds"] for row in refuted)
-    ratios = [row["nonzero"] / max(row["known"], 1) for row in refuted if row["known"] is not None]
+    sizes = [row["nonzero"] for row in refuted if row["nonzero"] is not None]
+    ratios = [row["nonzero"] / max(row["known"], 1) for row in refuted if None not in (row["nonzero"], row["known"])]
     return {
         "false_refuted": len(refuted),
         "false_total": len(false),
         "true_survived": sum(row["status"] == "survived" for row in true),
         "true_total": len(true),
-        "false_alarms": sum(row["status"] == "false alarm" for row in rows),
+        "false_alarms": sum(row["status"] == "false alarm" for row in rows)
+        + sum(row["status"] == "refuted" for row in true),
         "found_by": dict(Counter(row["engine"] for row in refuted if row["engine"]).most_common()),
         "median_seconds": round(statistics.median(seconds), 4) if seconds else None,
         "p95_seconds": round(float(np.quantile(seconds, 0.95)), 4) if seconds else None,
-        "size_median": statistics.median(row["nonzero"] for row in refuted) if refuted else None,
+        "size_median": statistics.median(sizes) if sizes else None,
         "size_ratio_median": round(statistics.median(ratios), 3) if ratios else None,
     }
 
@@ -233,6 +244,7 @@ def main() -> int:
     parser.add_argument("--seeds", type=int, default=1, help="run every claim with this many seeds")
     parser.add_argument("--budget", type=int, default=BUDGET, help="evaluations of a search of ours")
     parser.add_argument("--examples", type=int, default=10_000, help="examples of the plain Hypothesis tests")
+    parser.add_argument("--no-shrink", action="store_true", help="our search alone, without the sizes of what it finds")
     parser.add_argument("--no-peers", action="store_true", help="leave the other tools out")
     parser.add_argument("--only", action="append", help="only the claims whose id starts with this")
     parser.add_argument("--keep", type=Path, help="append the rows to this file, and leave out those that it has")
@@ -242,7 +254,8 @@ def main() -> int:
     entries = [json.loads(line) for line in arguments.file.read_text().splitlines() if line.strip()]
     if arguments.only:
         entries = [entry for entry in entries if entry["id"].startswith(tuple(arguments.only))]
-    tools: dict[str, Callable[[Claim, int], Outcome]] = {"resstream": lambda c, s: ours(c, s, arguments.budget)}
+    our_tool = searched if arguments.no_shrink else ours
+    tools: dict[str, Callable[[Claim, int], Outcome]] = {"resstream": lambda c, s: our_tool(c, s, arguments.budget)}
     if not arguments.no_peers:
         tools["hypothesis"] = lambda c, s: plain_hypothesis(c, s, arguments.examples, False)
         tools["hypothesis+target"] = lambda c, s: plain_hypothesis(c, s, arguments.examples, True)
