@@ -22,6 +22,7 @@ from resstream.domains import (
     Symmetric,
     Vector,
 )
+from resstream.domains.current import Objects, size
 from resstream.falsify import falsify
 from resstream.falsify.certify import Certificate, certify
 from resstream.prove.absence import none_meets
@@ -94,6 +95,12 @@ def test_of_what_is_not_expressible_nothing_is_proved():
     assert not none_meets(Own(1, 1), lambda c: less_than(c * c, 0), {}, None)
     assert none_meets(Matrix(1, 1), lambda c: less_than(c * c, 0), {}, None)
     assert not none_meets(Matrix("n", 1), lambda c: less_than(c, c), {}, None)  # of no known size
+
+
+def test_the_relation_may_speak_of_the_sizes_of_its_objects():
+    objects = Objects({"x": rational([[1, 2]])}, {"n": 2})
+    assert none_meets(Matrix(1, "n"), lambda c: less_than(total(square(c)), size("n") - 2), {"n": 2}, objects)
+    assert not none_meets(Matrix(1, "n"), lambda c: less_than(total(square(c)), size("n") - 1), {"n": 2}, objects)
 
 
 def near(parts, turned=lambda relation: relation):

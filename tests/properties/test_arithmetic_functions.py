@@ -498,3 +498,17 @@ def test_reductions_with_an_entry_that_has_no_value_have_none():
         found = function(quotients)
         assert isinstance(found[0, 0], NoValue)
         assert isinstance(found[1, 0], RationalEntry)
+
+
+def test_one_entry_and_whole_numbers_among_entries_are_taken_too():
+    (two,) = RATIONAL.array([2])
+    mixed = np.array([[two, -3, two], [1, two, -5]], dtype=object)
+    assert ar.absolute(mixed).tolist() == [[2, 3, 2], [1, 2, 5]]
+    assert ar.absolute(-two) == 2
+    assert ar.exp(two - 2) == 1
+
+
+def test_along_the_last_axis_where_none_is_named():
+    for x in (np.array([[1.0, 2.0, 4.0], [3.0, 5.0, -1.0]]), RATIONAL.array([[1, 2, 4], [3, 5, -1]])):
+        assert (ar.total(x) == [[7], [7]]).all()
+        assert (ar.amax(x) == [[4], [5]]).all()

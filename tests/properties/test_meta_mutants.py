@@ -118,8 +118,6 @@ UNRECORDED = {
     "resstream/arithmetic/__init__.py",
     "resstream/arithmetic/layout.py",
     "resstream/arithmetic/surds.py",
-    "resstream/prove/absence.py",
-    "resstream/prove/algebra.py",
     "resstream/prove/solve.py",
     "resstream/relations/quantified.py",
 }
