@@ -134,8 +134,8 @@ Raw = Instance | Batch
 def sealed(value: Any) -> Any:
     """An object of a claim with its arrays read-only: a function that writes in place would change what others see."""
     if isinstance(value, np.ndarray):
-        value = value.view()
-        value.flags.writeable = False
+        # Through a memoryview, so that nobody can make it writeable again, nor reach what it was made of.
+        value = np.asarray(memoryview(value).toreadonly()).view(type(value))  # type: ignore[arg-type]
     elif isinstance(value, (list, tuple)):
         return type(value)(map(sealed, value))
     elif dataclasses.is_dataclass(value) and not isinstance(value, type):
@@ -144,6 +144,19 @@ def sealed(value: Any) -> Any:
             if isinstance(part, (np.ndarray, list, tuple)):
                 object.__setattr__(value, entry.name, sealed(part))
     return value
+
+
+def _own_lists(value: Any) -> Any:
+    """An object with lists of its own, so that a function that changes one changes it for nobody else."""
+    return [_own_lists(one) for one in value] if isinstance(value, list) else value
+
+
+def words_of(failure: BaseException) -> str:
+    """What an exception says, whatever its own `__str__` does."""
+    try:
+        return str(failure)
+    except Exception:
+        return ""
 
 
 def _own(name: str, keys: Mapping[str, Any]) -> dict[str, Any]:
@@ -174,6 +187,8 @@ Variables = str | tuple[str, ...]
 
 def require_title(identifier: str, expect: str) -> None:
     """ClaimError unless a claim may have this id, and is expected to hold or to fail."""
+    if not isinstance(identifier, str):
+        raise ClaimError(f"claim id {identifier!r:.40}: expected text")
     if expect not in ("holds", "fails"):
         raise ClaimError(f"claim {identifier}: expect is {expect!r}, expected 'holds' or 'fails'")
     if not re.fullmatch(r"[\w.+-]+", identifier):
@@ -448,7 +463,7 @@ class Claim:
 
     def _call(self, function: Callable[..., Any], objects: Mapping[str, Any]) -> Relation:
         with self._faults(function), evaluating(objects):
-            result = function(**{name: objects[name] for name in _parameters(function)})
+            result = function(**{name: _own_lists(objects[name]) for name in _parameters(function)})
         if not isinstance(result, Relation):
             raise ClaimError(
                 f"claim {self.id}: {place_of(function)} returned {type(result).__name__}, expected a relation "
@@ -471,11 +486,12 @@ class Claim:
         except ForeignNumber as failure:
             raise ClaimFault(f"claim {self.id}: {failure}") from failure
         except BaseException as failure:
-            what = f"{type(failure).__name__}: {failure}" if str(failure) else type(failure).__name__
+            said = words_of(failure)
+            what = f"{type(failure).__name__}: {said}" if said else type(failure).__name__
             hint = ""
-            if isinstance(failure, ValueError) and "read-only" in str(failure):
+            if isinstance(failure, ValueError) and "read-only" in said:
                 hint = "; the objects of a claim are read-only: write t = 2 * t in place of t *= 2"
-            elif isinstance(failure, TypeError) and any(word in str(failure) for word in ("ufunc", "dtype('O')")):
+            elif isinstance(failure, TypeError) and any(word in said for word in ("ufunc", "dtype('O')")):
                 hint = "; NumPy's function has no exact reading: use one of resstream.arithmetic"
             raise ClaimFault(f"claim {self.id}: {_line_of(function, failure)} raised {what}{hint}") from failure
 
@@ -795,7 +811,18 @@ def claim(
     <mine.square holds (certified)>
     """
 
+    require_title(id, expect)
+    for argument, value in (("over", over), ("sizes", sizes or {})):
+        if not isinstance(value, Mapping) or not all(isinstance(name, str) for name in value):
+            raise ClaimError(f"claim {id}: {argument} is {value!r:.60}, expected a mapping by name, such as a dict")
+    if not isinstance(assuming, Sequence) or not all(map(callable, assuming)):
+        raise ClaimError(
+            f"claim {id}: assuming is {assuming!r:.60}, expected a list of functions, each of which returns a relation"
+        )
+
     def decorate(function: Callable[..., Any]) -> Claim:
+        if not callable(function):
+            raise ClaimError(f"claim {id}: expected a function that returns a relation, got {function!r:.60}")
         stated = Claim(
             id=id,
             over=dict(over),

@@ -10,7 +10,9 @@ meets: so `where(x == 0, 0, y / x)` means what it says, and only a value that is
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -25,13 +27,30 @@ _PACKAGE = Path(__file__).parent.parent
 _HERE, _CLAIMS = f"{_PACKAGE}/", f"{_PACKAGE / 'claims'}/"
 
 
+_stated: ContextVar[str] = ContextVar("stated", default="")
+_CALLED = ("/numpy/", "/scipy/")
+"""What a claim calls on the way to an entry, and is not its own line."""
+
+
+@contextmanager
+def stated_in(where: str) -> Iterator[None]:
+    """What happens now is due to what was written there, a place of before."""
+    before = _stated.set(where)
+    try:
+        yield
+    finally:
+        _stated.reset(before)
+
+
 def place() -> str:
     """The line of the claim that is being evaluated, as "line 7 of mine.py": the nearest caller outside the package."""
+    if _stated.get():
+        return _stated.get()
     frame = sys._getframe(1)
     while frame is not None:
         file = frame.f_code.co_filename
         ours = file.startswith(_HERE) and not file.startswith(_CLAIMS)
-        if not ours and "/numpy/" not in file and not file.startswith("<"):
+        if not ours and not file.startswith("<") and not any(name in file for name in _CALLED):
             return f"line {frame.f_lineno} of {Path(file).name}"
         frame = frame.f_back  # type: ignore[assignment]
     return "a side or an expression"
@@ -64,6 +83,9 @@ SMALL = range(-16, 17)
 """Whole numbers of which every system keeps its entries."""
 
 _WHOLE = {value: fmpq(value) for value in SMALL}
+
+LARGEST_FLOAT = 2**53 - 1
+"""The largest whole float that is taken for the number meant: what was rounded to a larger one is not known."""
 
 
 class Entry:
@@ -199,12 +221,15 @@ class Entry:
         adopted = self.adopt(other)
         if adopted is not None:
             return adopted
-        if isinstance(other, (float, np.floating)) and float(other).is_integer():
-            return self.of(fmpq(int(other)))
         if isinstance(other, (float, np.floating, complex, np.complexfloating)):
-            real = isinstance(other, (float, np.floating)) and np.isfinite(other)
-            mend = f'write exact("{other!s}") if that is meant' if real else "claims are about real numbers"
-            kind = "float" if real else "number"
+            kind, mend = "number", "claims are about real numbers"
+            if isinstance(other, (float, np.floating)) and np.isfinite(other):
+                is_whole = bool(other == np.rint(other))
+                if is_whole and abs(float(other)) <= LARGEST_FLOAT:
+                    return self.of(fmpq(int(other)))
+                kind, mend = "float", f'write exact("{other!s}") if that is meant'
+                if is_whole:
+                    mend = f"beyond 2^53 floats are rounded; write the whole number, {int(other)} if that is meant"
             raise ForeignNumber(f"the {kind} {other} in {place()} meets exact numbers: {mend}")
         return NotImplemented
 
@@ -309,6 +334,14 @@ class Entry:
 
     def __ne__(self, other: Any) -> Any:
         return self._compared(other, lambda a, b: negated(a.same(b)), "!=")
+
+    # -- as NumPy's own scalars
+
+    __iter__ = None
+
+    def __getitem__(self, key: Any) -> Any:
+        """An array of this one number, by a subscript that gives it axes: of `np.trace(M)[..., None, None]`, say."""
+        return entries_of([self], ())[key]
 
     # -- what there is no exact reading of
 

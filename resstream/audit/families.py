@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from flint import arb
+from flint import arb, fmpq
 
-from resstream.arithmetic import FLOAT64, BallEntry, RationalEntry
+from resstream.arithmetic import EXPONENTIAL, FLOAT64, Ball, BallEntry, RationalEntry
+from resstream.audit import restate
 from resstream.audit.result import Family
 from resstream.claim import Claim, Instance
 from resstream.errors import ResstreamError
@@ -31,11 +33,22 @@ CLOSES = 0.8
 
 LAST = 4
 
+FEWEST = 5
+"""Instances of a family at least, or three where the last gap is below `CLOSED`: an exponential outruns every ball."""
+
+CLOSED = arb(fmpq(1, 2**200))
+
+SMALLEST = 5e-324
+"""A gap that floats cannot hold."""
+
 FALLEN = 1e-2
 """To what share of the first gap the last one must have fallen."""
 
 AGREE = 1e-9
 """How well two extrapolations must agree, relatively, to be called a limit."""
+
+BEYOND_BALLS = arb(fmpq(1, 2**1100))
+"""The gap of sides that differ by less than balls of ordinary precision tell, which is none that floats can hold."""
 
 MOST = 3
 """Variables that are scaled together, unless all are."""
@@ -61,14 +74,31 @@ def measure(claim: Claim, raw: Instance) -> Measured | None:
     lhs, rhs = _number(found.lhs), _number(found.rhs)
     if lhs is None or rhs is None:
         return None
-    if found.outcome == judge.TIED or found.margin == 0:
+    if found.outcome == judge.TIED or (found.margin == 0 and lhs.overlaps(rhs)):
         # Equal as far as can be told; a tie of zeros says nothing.
         larger = max(abs(lhs), abs(rhs), key=float)
-        return Measured(arb(1), arb(0), found.outcome) if larger > 0 else None
+        exactly = all(
+            isinstance(side, RationalEntry) and found.outcome == judge.HOLDS for side in (found.lhs, found.rhs)
+        )
+        gap = BEYOND_BALLS if not exactly and is_strictly_met(claim, raw) else arb(0)
+        return Measured(arb(1), gap, found.outcome) if larger > 0 else None
     if not ((lhs > 0 and rhs > 0) or (lhs < 0 and rhs < 0)):
         return Measured(arb(0), arb(1), found.outcome)
-    small, large = sorted((abs(lhs), abs(rhs)), key=float)
-    return Measured(small / large, (large - small) / large, found.outcome)
+    with Ball(judge.PRECISIONS[-1]).working():  # what the judge has told apart must not be rounded to a tie here
+        small, large = abs(lhs), abs(rhs)
+        small, large = (large, small) if large < small else (small, large)
+        return Measured(small / large, (large - small) / large, found.outcome)
+
+
+def is_strictly_met(claim: Claim, raw: Instance) -> bool:
+    """Whether sides that balls of ordinary precision cannot tell apart are certainly not equal (1 - e^-1000 and 1)."""
+    strict = restate.strict(claim)
+    with suppress(ResstreamError, ArithmeticError, ValueError):
+        return any(
+            judge.read(strict, raw, system).outcome == judge.HOLDS
+            for system in (Ball(judge.PRECISIONS[-1]), EXPONENTIAL)
+        )
+    return False
 
 
 def _number(entry: Any) -> arb | None:
@@ -157,14 +187,14 @@ def _rising(claim: Claim, rows: Iterator[Instance], way: str, names: tuple[str, 
     found: list[Measured] = []
     for place, raw in enumerate(rows):
         one = measure(claim, raw)
-        if one is None or (found and not one.gap < found[-1].gap):
-            if place < 5:
+        if one is None or (one.gap != 0 and float(one.gap) == 0) or (found and not one.gap < found[-1].gap):
+            if place < FEWEST and not (found and found[-1].gap < CLOSED):
                 return None
             break
         found.append(one)
     gaps = [float(one.gap) for one in found]
     ratios = [float(one.ratio) for one in found]
-    if gaps[-1] == 0 or len(found) < 5:
+    if gaps[-1] == 0 or len(found) < (3 if found[-1].gap < CLOSED else FEWEST):
         return None
     falls = [later / earlier for earlier, later in pairwise(gaps)][-LAST:]
     if all(fall <= CLOSES for fall in falls) and gaps[-1] < FALLEN * gaps[0]:

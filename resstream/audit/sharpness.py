@@ -20,7 +20,7 @@ from resstream.arithmetic import Array, Exact, exact
 from resstream.audit import forms, restate
 from resstream.audit.ascent import ascend
 from resstream.audit.attack import Attack, Outcome, certified
-from resstream.audit.families import best_family, measure
+from resstream.audit.families import SMALLEST, best_family, measure
 from resstream.audit.result import (
     AT_ZERO,
     ATTAINED,
@@ -233,6 +233,8 @@ class _Judged:
                 self.refuting.append(certificate)
             return
         shape, gap = _shape(raw), float(measured.gap)
+        if gap == 0 and measured.gap != 0:
+            gap = SMALLEST  # no equality
         if shape not in self.best or gap < self.best[shape][0]:
             self.best[shape] = (gap, _from_below(measured.ratio), raw)
 
@@ -408,7 +410,8 @@ def _said(claim: Claim, attack: Attack, record: _Record, judged: _Judged) -> Sha
     if nontrivial and nontrivial[0][1][0] <= gap + 1e-12:
         shape, (gap, ratio, raw) = nontrivial[0]
     shown, extremal = _exhibits(claim, attack, gap, raw)
-    attained = gap == 0 or (shown is not None and _is_tie(shown))
+    # The simple instance of nearly that ratio is a tie too, unless the sides only come near to each other.
+    attained = gap == 0 if shown is None else _is_tie(shown)
     family = max(families.values(), key=lambda f: f.limit, default=None)
     if not attained and shown is not None and (family is None or family.limit < 1) and attack.left() > 0:
         # What a climb ends at is off by its last step; the simple instance beside it has the limit itself.
@@ -587,7 +590,8 @@ def _exhibits(claim: Claim, attack: Attack, gap: float, raw: Instance) -> tuple[
 
 def _is_tie(exhibit: Exhibit) -> bool:
     """Whether the sides are equal at an instance (to 2^-100 of their size, where they are irrational)."""
-    return exhibit.judgement.outcome == judge.TIED or exhibit.judgement.margin == 0
+    measured = measure(exhibit.claim, exhibit.raw)
+    return measured is not None and bool(measured.gap == 0)
 
 
 def _without_ratio(claim: Claim, attack: Attack, record: _Record) -> Sharpness:

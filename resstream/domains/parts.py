@@ -24,6 +24,9 @@ _LEVELS: dict[str, tuple[tuple[int, ...], ...]] = {
 }
 """Values to enumerate, richer and richer; whole numbers count from the one nearest to zero."""
 
+AT_END = 1 / 32
+"""How often a whole number drawn from a wide range is an end of it."""
+
 LEVELS = 4
 """How many levels there are."""
 
@@ -78,6 +81,7 @@ class Part:
         values = [float(value) for value in _LEVELS[self.kind][level]]
         if self.kind == "whole":
             values = [self.anchor + value for value in values if self.low <= self.anchor + value <= self.high]
+            values += self._whole_ends() if level else []
         elif self.is_bounded:
             low, high = self._float_ends()
             middle = [(low + high) / 2] if level and math.isfinite(low + high) else []
@@ -95,9 +99,16 @@ class Part:
         middle = 0.0 if low <= 0 <= high else low if abs(low) < abs(high) else high
         return max(low, middle - reach), min(high, middle + reach)
 
+    def _whole_ends(self) -> list[float]:
+        """Ends of whole numbers, but for 2^53, which stands for none."""
+        return [float(end) for end in (self.low, self.high) if abs(end) < LARGEST_WHOLE]
+
     def _float_ends(self) -> tuple[float, float]:
+        """The floats nearest to the ends that are not inside of them: beyond an end a raw number stands for the end."""
         low, high = self.ends
-        return -math.inf if low is None else float(low), math.inf if high is None else float(high)
+        return -math.inf if low is None else _beyond(low, -math.inf), math.inf if high is None else _beyond(
+            high, math.inf
+        )
 
     # -- drawing
 
@@ -124,6 +135,8 @@ class Part:
         if self.high - self.low > 10_000:
             shrunk = np.rint((anywhere - self.anchor) * 2.0 ** -rng.uniform(0, 53, shape)) + self.anchor
             anywhere = np.where(rng.random(shape) < 0.5, shrunk, anywhere)
+            if ends := self._whole_ends():
+                anywhere = np.where(rng.random(shape) < AT_END, rng.choice(ends, shape), anywhere)
         each = (shape[0], *([1] * (len(shape) - 1)))
         return self.settle(np.where(rng.random(each) < 0.5, near, anywhere))
 
@@ -142,6 +155,12 @@ class Part:
         near = inward + sign * span * 10.0 ** rng.uniform(-9, -1, shape)
         choice = rng.choice(5, p=[0.35, 0.3, 0.15, 0.1, 0.1], size=shape)
         return self.settle(np.choose(choice, [cut, spread, steps, near, inward]))
+
+
+def _beyond(end: int | Fraction, direction: float) -> float:
+    near = float(end)
+    inside = Fraction(near) > end if direction < 0 else Fraction(near) < end
+    return math.nextafter(near, direction) if inside else near
 
 
 def _gaussian(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:

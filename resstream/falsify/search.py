@@ -21,6 +21,7 @@ from resstream.falsify.certify import Certificate, certify
 from resstream.falsify.evidence import weighed
 from resstream.falsify.registry import BATCH, ENGINE_OF, REGISTRY, SUSPECTS, Orders
 from resstream.falsify.scores import Scoring, scores_of
+from resstream.falsify.variants import stated_anew
 from resstream.falsify.verdict import Tally, Verdict, add_up, conclude
 from resstream.workers import Run, Task, hired
 
@@ -227,6 +228,8 @@ def search(
         claim = replace(claim, batched=False)
     if tally.violating is not None and tally.certificate is None:
         _certify_again(claim, tally)
+    if tally.violating is not None and tally.certificate is not None:
+        _certify_anew(claim, tally)
     whole = not missing and not tally.finished and all(chunk.engine == "exhaustion" for chunk in chunks)
     every = sum(chunk.size for chunk in chunks) if chunks and whole else None
     verdict = conclude(claim, tally, seed, floor, time.perf_counter() - start, tuple(notes), every)
@@ -253,6 +256,25 @@ def _certify_again(claim: Claim, tally: Tally) -> None:
     else:
         tally.error = f"not deterministic: an instance was read as violated, and then as {again.outcome}"
         tally.faulty = tally.violating
+
+
+def _certify_anew(claim: Claim, tally: Tally) -> None:
+    """What refutes a claim of a file refutes it also where the file is read anew, or its functions remember calls."""
+    fresh = stated_anew(claim)
+    if fresh is None or tally.violating is None:
+        return
+    try:
+        again = certify(fresh, tally.violating)
+    except ClaimFault as failure:
+        said = f"raised {failure}"
+    else:
+        said = "" if isinstance(again, Certificate) else f"was read as {again.outcome}"
+    if said:
+        tally.error = (
+            f"claim {claim.id} is not deterministic: an instance was read as violated, and {said} where the claim's "
+            "file was executed anew: its functions remember earlier calls"
+        )
+        tally.faulty, tally.certificate = tally.violating, None
 
 
 _settled_before: dict[int, tuple[Claim, Claim]] = {}

@@ -10,9 +10,11 @@ import json
 import re
 import sys
 import traceback
+import warnings
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from contextlib import redirect_stderr, redirect_stdout, suppress
 from dataclasses import dataclass, field
+from io import StringIO
 from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
@@ -20,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from resstream import claims
-from resstream.claim import Batch, Claim, place_of
+from resstream.claim import Batch, Claim, place_of, words_of
 from resstream.domains import Domain
 from resstream.errors import ArithmeticLimit, ClaimError, DomainError, ResstreamError
 from resstream.falsify import expressions
@@ -293,6 +295,29 @@ def load_claims(path: str | Path) -> dict[str, Claim]:
     return found
 
 
+def stated_anew(claim: Claim) -> Claim | None:
+    """The claim from its file, executed anew, whose functions so remember no earlier call; None where that cannot be.
+
+    What the file prints or warns of meanwhile is not shown again.
+    """
+    origin = origin_of(claim)
+    if origin is None or origin.file is None:
+        return None
+    path, before = Path(origin.file), dict(sys.modules)
+    try:
+        if digest_of(path) != origin.digest:
+            return None
+        with redirect_stdout(StringIO()), redirect_stderr(StringIO()), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            fresh = load_claims(path)[origin.id]
+            fresh = vary(fresh, **origin.changes.given())
+    except Exception:  # a test module that only pytest can import, say
+        return None
+    finally:
+        sys.modules.update(before)  # what was made of the file's first reading finds its module again
+    return dataclasses.replace(fresh, batched=claim.batched)
+
+
 def _load(path: Path) -> dict[str, Stated]:
     """The claims of either kind that a file states, which is executed once."""
     if not path.is_file():
@@ -337,8 +362,8 @@ def _module(path: Path) -> ModuleType:
         if str(path) in str(failure):
             raise
         raise type(failure)(f"{path}, line {_line(failure, path)}: {failure}") from failure
-    except (Exception, SystemExit) as failure:
-        what = f"{type(failure).__name__}: {failure}"
+    except (Exception, SystemExit, GeneratorExit) as failure:
+        what = f"{type(failure).__name__}: {words_of(failure)}"
         raise ClaimError(f"{path} cannot be imported: {what} (line {_line(failure, path)})") from failure
     finally:
         with suppress(ValueError):  # the file itself may have changed the path

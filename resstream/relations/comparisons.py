@@ -22,10 +22,13 @@ from resstream.arithmetic import (
     RationalEntry,
     absolute,
     as_entry,
+    is_screening,
     leading,
     one_entry,
     to_float,
 )
+from resstream.arithmetic.entries import place as current_place
+from resstream.arithmetic.entries import stated_in
 from resstream.errors import ClaimError, ClaimFault, ForeignNumber
 from resstream.relations.base import (
     HOLDS,
@@ -65,6 +68,10 @@ class Comparison(Relation):
     mirrored: ClassVar[str]
     """The symbol with the sides exchanged."""
     is_equality: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        if not is_screening():
+            object.__setattr__(self, "_place", current_place())
 
     def __iter__(self) -> Iterator[Comparison]:
         yield self
@@ -128,7 +135,8 @@ class Comparison(Relation):
     def pairs(self, system: NumberSystem) -> Iterator[tuple[Entry, Entry]]:
         """The pairs (lhs, rhs) of one instance, as entries of the system."""
         like = leading(system.array([0]))
-        lhs, rhs = (_exact_side(side, like) for side in (self.lhs, self.rhs))
+        with stated_in(vars(self).get("_place", "")):
+            lhs, rhs = (_exact_side(side, like) for side in (self.lhs, self.rhs))
         try:
             lhs, rhs = np.broadcast_arrays(lhs, rhs)
         except ValueError:

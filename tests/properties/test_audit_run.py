@@ -311,6 +311,23 @@ BAD = {
     "does not import": (HEAD + "x = 1 / 0\n", r"bad\.py cannot be imported: ZeroDivisionError.* \(line 3\)"),
     "is no Python": ("x = (\n", r"bad\.py cannot be imported: SyntaxError.* \(line 1\)"),
     "ends the process": ("import sys\nsys.exit(0)\n", r"bad\.py cannot be imported: SystemExit.* \(line 2\)"),
+    "raises what cannot be worded": (
+        "class Odd(Exception):\n    def __str__(self): raise ValueError\nraise Odd\n",
+        r"bad\.py cannot be imported: Odd.* \(line 3\)",
+    ),
+    "closes a generator": ("raise GeneratorExit\n", r"bad\.py cannot be imported: GeneratorExit.* \(line 1\)"),
+    "has an id that is no text": (
+        HEAD + '@claim(7, over={"X": Matrix("n", "d")})\ndef bad(X):\n    return at_most(X, 1)\n',
+        r"bad\.py, line 3: claim id 7: expected text",
+    ),
+    "has a list of domains": (
+        HEAD + '@claim("bad.claim", over=[Matrix("n", "d")])\ndef bad(X):\n    return at_most(X, 1)\n',
+        r"bad\.py, line 3: claim bad\.claim: over is .*, expected a mapping by name",
+    ),
+    "assumes a relation": (
+        HEAD + '@claim("bad.claim", over={"X": Matrix(1, 1)}, assuming=[at_most(1, 2)])\ndef bad(X):\n    return X\n',
+        r"bad\.py, line 3: claim bad\.claim: assuming is .*, expected a list of functions",
+    ),
     "states no claim": ("x = 1\n", r"bad\.py states no claim at its top level"),
     "argument without a domain": (
         HEAD + '@claim("bad.claim", over={"X": Matrix("n", "d")})\ndef bad(X, Y):\n    return at_most(X, Y)\n',
@@ -390,6 +407,7 @@ def test_hypotheses_that_floats_alone_meet_are_said_to_be_met_by_nothing():
 
     found = audit(leaves)
     assert found.status == "vacuous"
+    assert "the hypotheses are never met (proved, and by none of" in markdown.markdown(found)
     kept = replace(found.verdict, status="gave up", tally=replace(found.verdict.tally, let_in=5))
     text = markdown.markdown(replace(found, verdict=kept))
     assert "the hypotheses are never met, as far as" in text

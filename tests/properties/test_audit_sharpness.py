@@ -82,6 +82,23 @@ def test_a_bound_that_is_only_approached_says_in_which_direction_and_how_the_gap
     assert all(later < earlier for earlier, later in zip(found.family.gaps, found.family.gaps[1:], strict=False))
 
 
+@pytest.mark.parametrize("relation", [at_most, less_than])
+@pytest.mark.parametrize("far", [7, 60, 400, 4000])
+def test_what_an_exponential_leaves_is_no_equality(relation, far):
+    trial = claim("trial", over={"S": Scores(1, 2)})(lambda S: relation(amax(softmax(S)), 1))
+    measured = families.measure(trial, Instance({}, {}, {"S": np.array([[float(far), 0.0]])}))
+    assert measured.gap > 0
+    assert measured.gap < 1e-2
+
+
+@pytest.mark.parametrize("relation", [at_most, less_than])
+def test_a_bound_that_is_approached_faster_than_floats_tell_is_not_called_attained(relation):
+    trial = claim("trial", over={"x": Scalar()})(lambda x: relation(tanh(x), 1))
+    found = how_sharp(trial)
+    assert (found.status, found.directions) == (NEARLY, ("x grows",))
+    assert all(0 < gap < 1e-2 for gap in found.family.gaps)
+
+
 def test_a_bound_loose_by_a_little_is_not_called_approached():
     @claim("trial", over={"x": Vector("d")}, sizes={"d": range(2, 5)})
     def trial(x):

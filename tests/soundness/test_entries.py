@@ -1,6 +1,7 @@
 """Every entry operation of every number system, against high-precision values of an independent library (mpmath)."""
 
 import ast
+import inspect
 from fractions import Fraction
 from pathlib import Path
 
@@ -12,7 +13,8 @@ from flint import arb, fmpq
 from resstream import arithmetic as ar
 from resstream.arithmetic import RATIONAL, SYMBOLIC, Ball, BallEntry, DualEntry, NoValue, RationalEntry
 from resstream.arithmetic.entries import Entry
-from resstream.errors import NotExact, Undecided
+from resstream.claim import at_most
+from resstream.errors import ClaimFault, ForeignNumber, NotExact, Undecided
 
 DIGITS = 60
 CASES = 60
@@ -297,3 +299,28 @@ def test_squares_in_a_gram_matrix_are_known_to_be_nonnegative():
         absolute = ar.absolute(around_zero)
         assert all(entry.nonnegative for entry in (absolute @ absolute).ravel())
         assert not any(entry.nonnegative for entry in (around_zero @ absolute).ravel())
+
+
+def test_a_full_reduction_takes_axes_as_a_scalar_of_numpy_does():
+    x = RATIONAL.array([[1, 2], [3, 4]])
+    for found, value in ((np.trace(x), 5), (np.sum(x), 10), (np.einsum("ii->", x), 5)):
+        assert found[..., None, None].shape == (1, 1)
+        assert found[..., None, None][0, 0] == value
+    with pytest.raises(TypeError, match="not iterable"):
+        list(x[0, 0])
+
+
+@pytest.mark.parametrize("number", [1e23, 2.0**53, -(2.0**60), np.float32(2**60)])
+def test_whole_floats_that_may_have_been_rounded_are_refused(number):
+    for system in (RATIONAL, BALL, SYMBOLIC):
+        (entry,) = system.array([1])
+        with pytest.raises(ForeignNumber):
+            entry + number
+        assert entry + 2.0 == 3
+
+
+def test_a_foreign_side_is_refused_with_the_line_that_states_it():
+    stated = at_most(RATIONAL.array([[1]]), np.array([[0.5]]))
+    line = inspect.currentframe().f_lineno - 1
+    with pytest.raises(ClaimFault, match=rf"the float 0\.5 in line {line} of test_entries\.py"):
+        stated.decide(RATIONAL)

@@ -17,6 +17,7 @@ WIDE |= {"NotExact", "NotExpressible", "Undecided", "Unbounded", "Undefined", "e
 """What hides a limit of a number system, a value that does not exist, or a fault, if it is caught and not said."""
 
 HANDLED = {
+    "claim.py::words_of": "words alone: an exception that cannot be worded has only its name said",
     "claim.py::_assess_singly": "a screening in floats: the margin is NaN, which the judge looks at",
     "arithmetic/polynomials.py::_is_zero": "a coefficient that may be zero is not called zero",
     "falsify/judge.py::at_zero": "words alone: a ball that may be zero is not called zero",

@@ -70,6 +70,7 @@ from resstream.domains import (
     Scalar,
     Scores,
     Simplex,
+    Stack,
     Symmetric,
     Vector,
     Whole,
@@ -218,6 +219,17 @@ def rounded(x):
 @trick("foreign", *ANY, over=x, sizes=D)
 def the_floor(x):
     return at_most(np.floor(x), x)
+
+
+@trick("foreign", REFUTED, over=x, sizes=D)
+def a_whole_float_beyond_its_digits(x):
+    """True as meant; the float 1e23 is no power of ten."""
+    return equal(x * 1e23, x * 10**23)
+
+
+@trick("foreign", REFUTED, over=s)
+def a_whole_float_that_swallowed_one(x):
+    return equal(x + (1e16 + 1) - 1e16, x + 1)
 
 
 @trick("foreign", *ANY, over={"x": Scalar()})
@@ -395,6 +407,38 @@ def fills(A):
 @trick("writes", REFUTED, over={"A": RowStochastic("n")}, sizes=N, assuming=[fills])
 def what_a_hypothesis_filled(A):
     return equal(total(A), 1)
+
+
+def makes_writeable(x):
+    x.flags.writeable = True
+    x.fill(0)
+    return at_most(x, 4)
+
+
+@trick("writes", SURVIVED, PROVED, over=x, sizes=D, assuming=[makes_writeable])
+def what_a_hypothesis_made_writeable(x):
+    return at_most(x, 0)
+
+
+def writes_below(x):
+    if x.base is not None:
+        np.asarray(x.base).fill(0)
+    return at_most(x, 4)
+
+
+@trick("writes", SURVIVED, PROVED, over=x, sizes=D, assuming=[writes_below])
+def what_a_hypothesis_wrote_below(x):
+    return at_most(x, 0)
+
+
+def turns_round(Ws):
+    Ws.reverse()
+    return at_most(Ws[0], 4)
+
+
+@trick("writes", REFUTED, over={"Ws": Stack(2, Scalar())}, assuming=[turns_round, lambda Ws: at_most(Ws[1], 0)])
+def what_a_hypothesis_turned_round(Ws):
+    return at_most(Ws[1], 0)
 
 
 @trick("writes", SURVIVED, PROVED, over=x, sizes=D)
@@ -660,6 +704,16 @@ def inverses(pair):
     return equal(total_entry(M @ inverse), M.shape[-1])
 
 
+@trick("domain", SURVIVED, PROVED, over={"x": Scalar(exact(1, 3), exact(2, 3))})
+def an_end_that_is_no_float(x):
+    return less_than(x, exact(2, 3))
+
+
+@trick("domain", SURVIVED, PROVED, over={"k": Whole(-3, 10**9)})
+def the_far_end_of_whole_numbers(k):
+    return less_than(k, 10**9)
+
+
 @trick("domain", SURVIVED, PROVED, over={"x": Scalar(0, 1)})
 def inside_the_interval(x):
     return less_than(x * (1 - x), exact(1, 4))
@@ -738,6 +792,22 @@ def alternates(x):
     return equal(0 * total(x) + next(_calls) % 2, 0)
 
 
+_first = {}
+
+
+@trick("flaky", REFUTED, over=x, sizes={"d": range(1, 2)})
+def remembers_the_first_of_its_kind(x):
+    return equal(_first.setdefault((str(x.dtype), x.shape), x), x)
+
+
+_times = itertools.count()
+
+
+@trick("flaky", REFUTED, SURVIVED, PROVED, over=x, sizes=D)
+def fails_from_some_call_on(x):
+    return at_most(0 * total(x) + (next(_times) > 40), 0)
+
+
 def flips(x):
     return at_most(0 * total(x) + next(_calls) % 2, 0)
 
@@ -772,6 +842,16 @@ def recurses(x):
 
 def _again(x):
     return _again(x + 1)
+
+
+class _Unsayable(Exception):
+    def __str__(self):
+        raise ValueError
+
+
+@trick("broken", *ANY, over=x, sizes=D)
+def raises_what_cannot_be_worded(x):
+    raise _Unsayable
 
 
 @trick("broken", *ANY, over=x, sizes=D)

@@ -30,6 +30,7 @@ from resstream.audit.result import (
 )
 from resstream.audit.vacuity import bounds
 from resstream.falsify.report import let_in, verdict_text
+from resstream.falsify.verdict import VACUOUS
 from resstream.prove.answer import INEXPRESSIBLE, MODEL, PROVED, UNDECIDED, Answer
 
 GOALS_SHOWN = 6
@@ -257,7 +258,8 @@ def maps(found: FailureMap) -> list[tuple[str, list[Cell]]]:
 def _failures(found: FailureMap) -> Iterator[tuple[str, str]]:
     for label, cells in maps(found):
         if not found.rows:
-            yield f"{label or 'everywhere'}: {cells[0].outcome}", "certified" if cells[0].outcome == FAILS else "search"
+            where = label or "no size to tell instances apart by"
+            yield f"{where}: {cells[0].outcome}", "certified" if cells[0].outcome == FAILS else "search"
             continue
         if label:
             yield label, "search"
@@ -393,7 +395,9 @@ def _vacuity(audit: Audit) -> Iterator[tuple[str, str]]:
         return
     tally = audit.verdict.tally
     drawn = tally.accepted + tally.discarded
-    if not tally.accepted:
+    if audit.verdict.status == VACUOUS:
+        yield f"the hypotheses are never met (proved, and by none of {drawn:,} instances)", "proved"
+    elif not tally.accepted:
         yield f"the hypotheses are never met, as far as {drawn:,} instances tell{let_in(tally)}", "search"
     else:
         yield f"{audit.acceptance:.1%} of {drawn:,} instances met the hypotheses ({tally.accepted:,})", "measured"
