@@ -25,6 +25,7 @@ from resstream.audit.result import SURVIVES, Profile, Sharper
 from resstream.claim import Batch, Claim, Instance, Relation, at_most
 from resstream.domains import Count
 from resstream.domains.current import evaluating
+from resstream.errors import ForeignNumber
 from resstream.falsify import engines
 
 BATCHES = 64
@@ -270,6 +271,19 @@ def _batches(claim: Claim, seed: int, extremals: Sequence[Instance]) -> list[Bat
     return [*batches, *(batch for extremal in extremals for batch in _scaled(claim, extremal))]
 
 
+def _floats(value: Any) -> Array | None:
+    """Numbers in floats; None where an entry is none, as of a quantity under a mean, of what is averaged."""
+    if isinstance(value, arithmetic.Literal):
+        return np.asarray(arithmetic.to_float(value))
+    value = np.asarray(value)
+    if value.dtype != object:
+        return value.astype(float)
+    try:
+        return np.asarray(np.vectorize(arithmetic.to_float, otypes=[float])(value))
+    except ForeignNumber:
+        return None
+
+
 def _sample(claim: Claim, index: int, quantities: Quantities, batches: Sequence[Batch]) -> _Sample | None:
     """The values in some batches; None where the sides, or all quantities, are no single numbers."""
     rows: list[dict[str, Array]] = []
@@ -285,11 +299,9 @@ def _sample(claim: Claim, index: int, quantities: Quantities, batches: Sequence[
             except (ValueError, ArithmeticError, np.linalg.LinAlgError):
                 continue
         found |= {f" size {name}": np.array(float(size)) for name, size in raw.sizes.items()}
-        found = {
-            name: np.asarray(arithmetic.to_float(v) if isinstance(v, arithmetic.Literal) else v, dtype=float)
-            for name, v in found.items()
-        }
-        if any(found[side].size not in (1, raw.count) for side in (" lhs", " rhs")):
+        floats = {name: _floats(value) for name, value in found.items()}
+        found = {name: value for name, value in floats.items() if value is not None}
+        if any(side not in found or found[side].size not in (1, raw.count) for side in (" lhs", " rhs")):
             return None
         usable = {name: v for name, v in found.items() if v.size in (1, raw.count)}
         rows.append({name: np.broadcast_to(v.reshape(-1), (raw.count,)) for name, v in usable.items()})

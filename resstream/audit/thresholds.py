@@ -29,6 +29,7 @@ from resstream.errors import ClaimError, ResstreamError
 from resstream.falsify import climb, corners, engines, probe
 from resstream.falsify.certify import Certificate
 from resstream.falsify.counterexample import Counterexample
+from resstream.falsify.judge import judge
 from resstream.falsify.run import falsify
 from resstream.falsify.shrink import Shrinker
 from resstream.falsify.variants import sized
@@ -44,6 +45,9 @@ SHARE = 0.1
 
 FEW, FEW_SECONDS = 8, 0.005
 """Instances of a larger size that are timed, and what they may take for that size to be searched at."""
+
+JUDGED, JUDGED_SHARE = 300, 0.25
+"""Instances that a search judges exactly, about, and the share of the time left that this may take at a larger size."""
 
 CLIMB = 4096
 """Evaluations of the climb to the end of a quantity's range."""
@@ -78,7 +82,7 @@ def beyond(claim: Claim, attack: Attack, budget: int) -> Iterator[Beyond]:
 def from_on(claim: Claim, attack: Attack, budget: int, name: str, further: range) -> Beyond | None:
     """The first of some sizes beyond the stated ones at which a claim is seen to fail, by bisection."""
     top, step = claim.size_ranges()[name][-1], further.step
-    further = _searchable(claim, name, further, attack.seed)
+    further = _searchable(claim, name, further, attack.seed, JUDGED_SHARE * attack.left() / JUDGED)
     if attack.left() <= 0 or not further:
         return None
     found = attack(restated(_sized(claim, name, further), "beyond", lambda relations, _: relations), budget)
@@ -97,9 +101,9 @@ def from_on(claim: Claim, attack: Attack, budget: int, name: str, further: range
     return Beyond(name, high - step, high, Counterexample.of(shown, attack.seed, engine), spent)
 
 
-def _searchable(claim: Claim, name: str, further: range, seed: int) -> range:
+def _searchable(claim: Claim, name: str, further: range, seed: int, seconds: float) -> range:
     """The sizes up to which every domain has members (of no 5 columns of height 3 are orthonormal) and a search can be
-    broken off in time: what sums over subsets, say, soon takes minutes.
+    broken off in time: what sums over subsets, say, soon takes minutes. `seconds` is what one exact judgement may take.
     """
     rng = np.random.default_rng([seed, *claim.seed_words(), 41])
     for place, value in enumerate(further):
@@ -108,10 +112,13 @@ def _searchable(claim: Claim, name: str, further: range, seed: int) -> range:
             there = _sized(claim, name, range(value, value + 1))
         except ClaimError:
             return further[:place]
-        start = time.process_time()
+        start = judging = time.process_time()
         with suppress(ResstreamError, ValueError, ArithmeticError, np.linalg.LinAlgError):
-            there.assess(engines.random_batch(there, rng, FEW))
-        if time.process_time() - start > FEW_SECONDS:
+            few = engines.random_batch(there, rng, FEW)
+            there.assess(few)
+            judging = time.process_time()
+            judge(there, few.at(0))
+        if judging - start > FEW_SECONDS or time.process_time() - judging > seconds:
             return further[:place]
     return further
 

@@ -9,7 +9,7 @@ import pytest
 from flint import fmpq
 
 from resstream.arithmetic import absolute, amax, exact, square, tanh, total
-from resstream.audit import families, forms, necessity, profile, restate, sample, sharpness, thresholds
+from resstream.audit import audit, families, forms, necessity, profile, restate, sample, sharpness, thresholds
 from resstream.audit.attack import Attack, certified
 from resstream.audit.result import (
     AT_ZERO,
@@ -29,7 +29,18 @@ from resstream.audit.result import (
 from resstream.claim import Instance, at_least, at_most, claim, equal, every, less_than
 from resstream.claims import contraction
 from resstream.claims import dobrushin as dobrushin_claims
-from resstream.domains import Causal, Matrix, Orthogonal, Positive, RowStochastic, Scalar, Scores, Vector
+from resstream.domains import (
+    Causal,
+    Matrix,
+    Orthogonal,
+    Positive,
+    RowStochastic,
+    Scalar,
+    Scores,
+    Signs,
+    Vector,
+    expectation,
+)
 from resstream.falsify import falsify
 from resstream.reference import L1, diameter, dobrushin, row_norms, row_range, softmax
 
@@ -269,7 +280,7 @@ def test_sizes_at_which_an_evaluation_takes_too_long_are_not_searched():
 
     assert list(thresholds.beyond(trial, attack(), 64)) == []
     assert 3 <= max(looked) < 16
-    assert thresholds._searchable(dataclasses.replace(trial, conclusion=quick), "L", range(3, 17), 0) == range(3, 17)
+    assert thresholds._searchable(dataclasses.replace(trial, conclusion=quick), "L", range(3, 17), 0, 1) == range(3, 17)
 
 
 def test_sizes_at_which_a_domain_is_empty_are_not_searched():
@@ -279,7 +290,7 @@ def test_sizes_at_which_a_domain_is_empty_are_not_searched():
 
     (found,) = thresholds.beyond(trial, attack(), 512)  # of columns four are not to be had at d = 3
     assert (found.size, found.holds_to, found.fails_from) == ("k", 2, 3)
-    assert list(thresholds._searchable(trial, "k", range(3, 17), 0)) == [3]
+    assert list(thresholds._searchable(trial, "k", range(3, 17), 0, 1)) == [3]
 
 
 def moves(s, t):
@@ -489,3 +500,17 @@ def test_a_float_beside_an_exact_zero_is_told_apart():
 
     raw = Instance({}, {}, {"x": np.array([[1.0]])})
     assert list(sample._distances(trial, raw)) == [float("inf")]  # 0.9999999999999999 - 1 against 0
+
+
+def squared(row):
+    return total(square(row))
+
+
+def test_a_quantity_under_a_mean_is_no_number_and_is_passed_over():
+    @claim("trial", over={"x": Vector("d")}, sizes={"d": range(1, 3)})
+    def trial(x):
+        return at_most(expectation(Signs("d", 2), lambda R: squared(x @ R)), 4 * squared(x))
+
+    found = audit(trial, budget=512, seconds=20)
+    assert found.status == "survived"
+    assert [part.sharpness.extremal is not None for part in found.parts] == [True]
