@@ -99,6 +99,7 @@ CONCERNS: dict[str, list[str]] = {
         ]
         for stem in ("balls", "entries", "rationals")
     },
+    "resstream/arithmetic/layout.py": ["tests/properties/test_arithmetic_functions.py", ARITHMETIC_TESTS],
     "resstream/arithmetic/obligations.py": ["tests/properties/test_arithmetic_unknowns.py", ARITHMETIC_TESTS],
     "resstream/relations/*.py": ["tests/properties/test_relations*.py", "tests/properties/test_judge.py"],
     "resstream/relations/base.py": [

@@ -449,7 +449,8 @@ def test_lanes_hold_the_same_numbers_and_few_instances_stay_as_they_are():
     assert np.array_equal(lanes, x)
     assert lanes.strides[0] == x.itemsize
     assert in_lanes(lanes) is lanes
-    for other in (x[:10], x[0], x.astype(complex), RATIONAL.array(x[:1])):
+    assert in_lanes(x[:64].copy()).strides[0] == x.itemsize
+    for other in (x[:10], x[:63], x[0], x.reshape(100, 6), x.astype(complex), RATIONAL.array(x[:1])):
         assert in_lanes(other) is other
 
 
