@@ -29,7 +29,7 @@ class Where:
     def __post_init__(self) -> None:
         try:
             tree = ast.parse(self.text.strip(), mode="eval").body
-        except (SyntaxError, ValueError):
+        except (SyntaxError, ValueError, AttributeError):  # no relation, or no text
             raise DomainError(f"where={self.text!r:.60}: expected a relation of sizes such as 'n >= d + 1'") from None
         for node in ast.walk(tree):
             if not isinstance(node, _OF_SIZES) or (isinstance(node, ast.Constant) and type(node.value) is not int):

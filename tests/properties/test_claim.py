@@ -172,6 +172,8 @@ def test_domains_and_relations_of_sizes_are_looked_at():
         about(small, where="n > 1")
     with pytest.raises(ClaimError, match=r"claim trial: where='n \+': expected a relation of sizes"):
         about(small, over=matrix, where="n +")
+    with pytest.raises(ClaimError, match=r"claim trial: where=3: expected a relation of sizes"):
+        about(small, over=matrix, where=3)
 
 
 def test_what_is_no_relation_is_refused():
