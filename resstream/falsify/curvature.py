@@ -178,9 +178,11 @@ def _steps(gradients: Array, values: Array, vectors: Array) -> Array:
     size = np.abs(values)
     damped = size[:, None] + DAMPING[:, None] * size.max(axis=1)[:, None, None] + 1e-300
     of_gradient = np.einsum("mij,mi->mj", vectors, gradients)
-    newton = -np.einsum("mij,mkj->mki", vectors, of_gradient[:, None] / damped)
-    length = np.linalg.norm(newton, axis=2, keepdims=True) + 1e-300
-    return np.concatenate([along, newton * np.minimum(1, 3 / length)], axis=1)
+    with np.errstate(all="ignore"):  # where there is hardly a curvature a step is beyond all floats, and is none
+        newton = -np.einsum("mij,mkj->mki", vectors, of_gradient[:, None] / damped)
+        length = np.linalg.norm(newton, axis=2, keepdims=True) + 1e-300
+        newton = np.nan_to_num(newton * np.minimum(1, 3 / length), nan=0, posinf=0, neginf=0)
+    return np.concatenate([along, newton], axis=1)
 
 
 __all__ = ["bend_down"]

@@ -330,7 +330,8 @@ def run_chunk(claim: Claim, chunk: Chunk, seed: int) -> Tally:
             raise _Finished
         return scores
 
-    with contextlib.suppress(_Finished):
+    # What an engine computes is a guess: where it leaves the floats it is a bad one, and no warning to whoever called.
+    with contextlib.suppress(_Finished), np.errstate(all="ignore"):
         if engine is None:
             _judge_every(claim, chunk, tally)
         else:

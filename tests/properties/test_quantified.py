@@ -1,5 +1,6 @@
 """There is, and for all in a finite set: certain where everything was gone through, or where a witness is found."""
 
+import dataclasses
 import itertools
 import random
 
@@ -331,3 +332,11 @@ def test_of_a_witness_that_enclosures_do_not_tell_nothing_is_known():
     unclear = with_witness([3], lambda x: log(2 * x) - log(0 * x + 2) - log(x))
     assert unclear.outcome == UNDECIDED
     assert "a witness is not certain to be a member" in str(unclear)
+
+
+def test_what_proves_that_there_is_none_is_no_part_of_what_an_existential_says():
+    x = RATIONAL.array([[4]])
+    said = Exists(((2, True, equal(x, 4)),))
+    proved = dataclasses.replace(said, absent=lambda: True)
+    assert proved == said
+    assert "absent" not in repr(proved)

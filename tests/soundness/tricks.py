@@ -803,7 +803,7 @@ def remembers_the_first_of_its_kind(x):
 _times = itertools.count()
 
 
-@trick("flaky", REFUTED, SURVIVED, PROVED, over=x, sizes=D)
+@trick("flaky", REFUTED, SURVIVED, over=x, sizes=D)  # a prover reads it once or twice, when it still holds
 def fails_from_some_call_on(x):
     return at_most(0 * total(x) + (next(_times) > 40), 0)
 
