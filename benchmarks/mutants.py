@@ -94,7 +94,8 @@ CONCERNS: dict[str, list[str]] = {
     ],
     **{
         f"resstream/arithmetic/{stem}.py": [
-            "tests/properties/test_arithmetic_entries.py tests/soundness/test_entries.py",
+            "tests/properties/test_arithmetic_entries.py tests/soundness/test_entries.py "
+            "tests/properties/test_arithmetic.py tests/properties/test_arithmetic_functions.py",
             ARITHMETIC_TESTS,
         ]
         for stem in ("balls", "entries", "rationals")

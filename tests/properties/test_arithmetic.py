@@ -273,6 +273,13 @@ def test_a_fraction_that_doubles_its_length_without_end_is_given_up(step):
         step(step(step(x)))
 
 
+def test_how_long_a_fraction_may_be():
+    longest = RATIONAL.array([[2 ** (2**15 - 1)]])
+    assert (longest + 0)[0, 0] == longest[0, 0] == fmpq(2 ** (2**15 - 1))
+    with pytest.raises(ArithmeticLimit):
+        longest + longest
+
+
 def test_what_iterates_a_polynomial_map_is_judged_by_balls():
     def logistic(x):
         for _ in range(30):

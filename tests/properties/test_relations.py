@@ -26,6 +26,7 @@ from resstream.relations import (
     Margin,
     at_least,
     at_most,
+    either,
     equal,
     every,
     less_than,
@@ -317,3 +318,21 @@ def test_a_decision_is_shown_without_every_entry():
     perhaps = np.array([[NoValue("perhaps", False)]])
     assert at_most(perhaps, 1).decide(RATIONAL).unsure
     assert not at_most(np.array([[NoValue("none", True)]]), 1).decide(RATIONAL).unsure
+
+
+# ---- what is missed on average ----------------------------------------------
+
+
+def test_what_is_missed_on_average_is_the_mean_over_entries_of_each_part():
+    x = np.array([[[0.0, 3.0, 1.0, -3.0]], [[0.0, 0.0, 0.0, 0.0]]])
+    below = at_most(x, 1)  # of 0, 3, 1, -3 the second misses it by (3 - 1)/(3 + 1)
+    assert below.missed_on_average(2).tolist() == [0.125, 0]
+    within_both = every(below, at_least(x, -1), equal(x, 0))  # 1/8, 1/8, and three of four wholly
+    assert within_both.missed_on_average(2).tolist() == [1, 0]
+
+
+def test_of_alternatives_is_missed_what_the_nearest_misses():
+    x = np.array([[[3.0, 0.0]], [[0.5, 0.0]]])
+    one = either(at_most(x, 1), at_most(x, 0.5))
+    assert one.missed_on_average(2).tolist() == [0.5, 0]
+    assert every(one, at_most(x, 1)).missed_on_average(2).tolist() == [0.75, 0]
