@@ -1,12 +1,13 @@
 """Relations: what they say in floats, what is certain of them in exact numbers, and their negations."""
 
+import inspect
 from fractions import Fraction
 
 import numpy as np
 import pytest
 from flint import arb, fmpq
 
-from resstream.arithmetic import EXPONENTIAL, RATIONAL, Ball, BallEntry, exact, exp, sqrt
+from resstream.arithmetic import EXPONENTIAL, FLOAT64, RATIONAL, Ball, BallEntry, exact, exp, sqrt
 from resstream.arithmetic.entries import NoValue
 from resstream.arithmetic.rationals import RationalEntry
 from resstream.errors import ClaimError, ClaimFault, Unbounded
@@ -336,3 +337,12 @@ def test_of_alternatives_is_missed_what_the_nearest_misses():
     one = either(at_most(x, 1), at_most(x, 0.5))
     assert one.missed_on_average(2).tolist() == [0.5, 0]
     assert every(one, at_most(x, 1)).missed_on_average(2).tolist() == [0.75, 0]
+
+
+def test_a_foreign_side_is_reported_at_the_line_that_states_the_relation():
+    stated = at_most(RATIONAL.array([[1]]), 0.5)
+    line = inspect.currentframe().f_lineno - 1
+    with pytest.raises(ClaimFault, match=rf"0\.5 .*line {line} of test_relations\.py"):
+        stated.decide(RATIONAL)
+    with FLOAT64.working():  # a search makes thousands, which none asks
+        assert "_place" not in vars(at_most(np.array([[1.0]]), 0.5))
