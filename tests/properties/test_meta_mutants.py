@@ -114,17 +114,11 @@ def test_the_page_shows_the_record(mutants: Any) -> None:
         assert found["noticed"] <= found["mutants"] - found["equivalent"], file
 
 
-UNRECORDED = {
-    "resstream/prove/solve.py",
-}
-"""Those of which not every mutant was asked yet: this set is to become empty, and no module may join it."""
-
-
 def test_what_a_verdict_rests_on_is_on_record(mutants: Any) -> None:
     scores, trusted = json.loads(mutants.SCORES.read_text()), mutants.modules(mutants.TRUSTED)
     assert len(trusted) > 30
     missing = {file for file in trusted if file not in scores and mutants.mutants(file, (ROOT / file).read_text())}
-    assert missing == UNRECORDED
+    assert missing == set()
 
 
 def test_scores_are_rounded_down_and_leave_the_equivalents_out(mutants: Any) -> None:

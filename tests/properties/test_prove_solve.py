@@ -1,5 +1,6 @@
 """The solver: what it proves of random formulas is so, whole or case by case, and what a case keeps and leaves out."""
 
+import random
 import time
 
 import numpy as np
@@ -237,3 +238,81 @@ def test_a_case_is_seen_to_have_a_model():
     assert not solve._has_a_model(case(x - variable(3), (), [Choice(3, (x, y))]), end)
     assert solve._has_a_model(case(variable(3) - x - y - number(1), (), [Choice(3, (x, y), whole=False)]), end)
     assert not solve._has_a_model(case(x), soon(-1))
+
+
+# ---- what nothing meets, and names of cases
+
+
+@pytest.mark.parametrize(
+    ("known", "asked", "nothing"),
+    [
+        ({}, [(x, ">"), (-x, ">")], True),
+        ({}, [(x, ">"), (y, ">")], False),
+        ({"conditions": [(x - number(1), ">=")]}, [(-x, ">")], True),
+        ({"conditions": [(x - number(1), ">=")]}, [(x, ">")], False),
+        ({"count": 2, "maxima": [(x, y)]}, [(x - z, ">")], True),  # z is the larger of the two
+        ({"count": 2, "maxima": [(x, y)]}, [(z - x, ">"), (z - y, ">")], True),
+        ({"count": 2, "maxima": [(x, y)]}, [(z - x, ">")], False),
+    ],
+)
+def test_what_nothing_meets(known, asked, nothing):
+    conditions = [Condition(polynomial, kind) for polynomial, kind in asked]
+    assert solve.nothing_meets(formula(**known), conditions) is nothing
+
+
+def test_a_maximum_is_on_the_left_where_it_stands_once_and_positively():
+    left = {"x": x, "third of x": x.times(fmpq(1, 3)), "x and more": x + y * z}
+    right = {"-x": -x, "-x/2": x.times(fmpq(-1, 2)), "x y": x * y, "x and its square": x + x * x, "nowhere": y}
+    assert all(solve._is_on_the_left(0, polynomial) for polynomial in left.values())
+    assert not any(solve._is_on_the_left(0, polynomial) for polynomial in right.values())
+
+
+def cycle(order, kind=">="):
+    """A condition on each of six unknowns and the next, in a circle of that order."""
+    ring = list(map(variable, order))
+    conditions = [Condition(one * other, kind) for one, other in zip(ring, ring[1:] + ring[:1], strict=True)]
+    return case(variable(6), conditions, made_of={u: {u} for u in range(7)})
+
+
+def test_cases_that_no_refinement_tells_apart_have_one_name():
+    """Of a circle every unknown looks alike."""
+    first = solve.canonical(cycle(range(6)))
+    assert solve.canonical(cycle([3, 0, 5, 1, 4, 2])) == first
+    two_of_three = [0, 1, 2], [3, 4, 5]
+    triangles = [Condition(variable(ring[k]) * variable(ring[k - 1]), ">=") for ring in two_of_three for k in range(3)]
+    assert solve.canonical(case(variable(6), triangles, made_of={u: {u} for u in range(7)})) != first
+
+
+def test_cases_of_different_relations_have_different_names():
+    names = [solve.canonical(cycle(range(6), kind)) for kind in (">=", ">", "==", "!=")]
+    assert len(set(names)) == 4
+
+
+def test_a_maximum_of_which_all_is_known_has_another_name_than_one_of_which_not_all_is():
+    for k in range(1, 41):  # by chance the two are numbered in another order
+        violation = z.times(k) - x
+        names = {solve.canonical(case(violation, (), [Choice(2, (x, y), whole)])) for whole in (True, False)}
+        assert len(names) == 2
+
+
+def squares(count, seed=1):
+    """Of random polynomials in seven unknowns, and a thousandth: positive, which Z3 does not see soon."""
+    rng = random.Random(seed)
+    result = number(fmpq(1, 1000))
+    for _ in range(count):
+        root = number(0)
+        for _ in range(8):
+            term = number(rng.randint(1, 5))
+            for _ in range(rng.randint(1, 3)):
+                term = term * variable(rng.randrange(7))
+            root = root + term.times(fmpq(rng.choice((-1, 1)), rng.randint(1, 4)))
+        result = result + root * root
+    return result
+
+
+def test_what_is_not_decided_in_time_is_not_known():
+    """The hard goal of minutes ends where its time does."""
+    impossible = [Condition(-squares(5), ">=")]
+    assert not solve._conjunction(impossible, 0.05)
+    assert solve._whole(formula(7), impossible, 0.05) == ("unknown", None)
+    assert not solve.nothing_meets(formula(7), impossible, work=1000)
