@@ -687,3 +687,32 @@ def test_what_is_said_as_a_size_grows_is_replaced_with_the_conclusion_alone():
 
 def test_exact_literals_stand_in_sides():
     assert about(small).replace(rhs=lambda: exact(1, 2)).margin(scalars(1))[1].slack.tolist() == [-0.5]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"id": 3}, "claim id 3: expected text"),
+        ({"over": [Scalar()]}, r"claim trial: over is \[Scalar.*\], expected a mapping by name, such as a dict"),
+        ({"over": {3: Scalar()}}, r"claim trial: over is \{3: Scalar.*\}, expected a mapping by name"),
+        ({"assuming": small}, r"claim trial: assuming is <function small .*, expected a list of functions"),
+        ({"assuming": [3]}, r"claim trial: assuming is \[3\], expected a list of functions"),
+    ],
+)
+def test_arguments_of_a_wrong_kind_are_refused_by_name(arguments, message):
+    with pytest.raises(ClaimError, match=message):
+        claim(**{"id": "trial", "over": {"x": Scalar()}, **arguments})(small)
+
+
+def test_what_is_no_function_is_no_claim():
+    with pytest.raises(ClaimError, match="claim trial: expected a function that returns a relation, got 3"):
+        claim("trial", over={"x": Scalar()})(3)
+
+
+def test_what_grows_needs_a_quantity_beside_it():
+    stated = about(small)
+    with pytest.raises(ClaimError, match="as_grows: expected a conclusion beside it, which gives the quantity"):
+        stated.replace(as_grows=limit("n"))
+    over = {"c": Scalar(1, 2), "L": Count("L")}
+    grown = about(small, over={"x": Scalar(), **over}).replace(conclusion=lambda c, L: c * L, as_grows=limit("L"))
+    assert grown.replace(as_grows=limit("L", monotone="decreasing")).as_grows.monotone == "decreasing"
