@@ -666,3 +666,12 @@ def test_which_products_of_matrices_are_made_by_the_system(monkeypatch):
     assert [e.value for e in symbols.flat] == [7, 10, 15, 22]
     with pytest.raises(ValueError, match="mismatch"):
         RATIONAL.array(of(2, 3)) @ RATIONAL.array(of(2, 3))
+
+
+def test_a_whole_float_is_taken_up_to_where_floats_leave_whole_numbers_out():
+    one = RATIONAL.array([1])[0]
+    assert (one + (2.0**53 - 1)) == fmpq(2**53)
+    assert (one - (2.0**53 - 1)) == fmpq(2 - 2**53)
+    for beyond in (2.0**53, -(2.0**53), 1e300):  # 2^53 + 1 is rounded to the first
+        with pytest.raises(ForeignNumber):
+            one + beyond
