@@ -273,13 +273,8 @@ def _batches(claim: Claim, seed: int, extremals: Sequence[Instance]) -> list[Bat
 
 def _floats(value: Any) -> Array | None:
     """Numbers in floats; None where an entry is none, as of a quantity under a mean, of what is averaged."""
-    if isinstance(value, arithmetic.Literal):
-        return np.asarray(arithmetic.to_float(value))
-    value = np.asarray(value)
-    if value.dtype != object:
-        return value.astype(float)
     try:
-        return np.asarray(np.vectorize(arithmetic.to_float, otypes=[float])(value))
+        return FLOAT64.array(value)
     except ForeignNumber:
         return None
 

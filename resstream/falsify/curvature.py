@@ -16,7 +16,7 @@ from resstream.claim import Claim
 from resstream.domains import Part
 from resstream.falsify import climb, corners, structures
 from resstream.falsify.corners import Shape, Show
-from resstream.falsify.descent import Coordinates
+from resstream.falsify.descent import Coordinates, entries_of, flat_rows
 
 MOST = 40
 """Raw numbers of an instance beyond which a Hessian costs too much."""
@@ -49,7 +49,7 @@ def bend_down(claim: Claim, rng: np.random.Generator, size: int, show: Show) -> 
         shape = structures.wide_shape(claim, rng) if wide else climb.climb_shape(claim, rng, 0.5)
         parts = claim.parts(*shape)
         moving = _moving(parts, rng)
-        entries = sum(part.entries for part in moving.values())
+        entries = entries_of(moving)
         cost = _evaluations(entries) + TRIED
         if not 0 < entries <= MOST or spent + cost > size:
             idle += 1
@@ -128,9 +128,8 @@ def _starts(
         kind, scale = rng.random(each), 10.0 ** (rng.uniform(-2, 0.5, each) * (rng.random(each) < 0.7))
         drawn = np.where(kind < 0.4, sparse, rng.standard_normal(sparse.shape))
         held[name] = part.settle(scale * np.where(kind < 0.7, drawn, np.clip(shaped[name], -1e3, 1e3)))
-    entries = sum(part.entries for part in moving.values())
-    flat = np.concatenate([shaped[name].reshape(count, -1) for name in moving], axis=1)
-    flat = np.clip(flat, -1e3, 1e3) + 10.0 ** rng.uniform(-4, -1, (count, 1)) * rng.standard_normal((count, entries))
+    noise = 10.0 ** rng.uniform(-4, -1, (count, 1)) * rng.standard_normal((count, entries_of(moving)))
+    flat = np.clip(flat_rows(shaped, moving, count), -1e3, 1e3) + noise
     if rng.random() < 0.5 and all(part.kind == "weight" for part in moving.values()):
         points = np.log(np.maximum(np.abs(flat), 10.0 ** rng.uniform(-2, -0.5, (count, 1))))
         return points, Coordinates(shape, moving, np.zeros_like(flat), np.ones_like(flat), None, held)
@@ -151,12 +150,11 @@ def _derivatives(coordinates: Coordinates, points: Array, of: Array, show: Show)
     values = _unbounded(scores)
     now, ahead, behind = values[:, :1], values[:, 1 : entries + 1], values[:, entries + 1 : 2 * entries + 1]
     step = step[:, 0]
-    with np.errstate(all="ignore"):
-        hessians = np.zeros((many, entries, entries))
-        hessians[:, first, second] = (values[:, 2 * entries + 1 :] - ahead[:, first] - ahead[:, second] + now) / step**2
-        hessians += hessians.mT
-        hessians[:, np.arange(entries), np.arange(entries)] = (ahead + behind - 2 * now) / step**2
-        gradients = (ahead - behind) / (2 * step)
+    hessians = np.zeros((many, entries, entries))
+    hessians[:, first, second] = (values[:, 2 * entries + 1 :] - ahead[:, first] - ahead[:, second] + now) / step**2
+    hessians += hessians.mT
+    hessians[:, np.arange(entries), np.arange(entries)] = (ahead + behind - 2 * now) / step**2
+    gradients = (ahead - behind) / (2 * step)
     tame = [np.clip(np.nan_to_num(x), -1e12, 1e12) for x in (gradients, hessians)]
     return scores[:, 0], tame[0], tame[1]
 
@@ -178,10 +176,10 @@ def _steps(gradients: Array, values: Array, vectors: Array) -> Array:
     size = np.abs(values)
     damped = size[:, None] + DAMPING[:, None] * size.max(axis=1)[:, None, None] + 1e-300
     of_gradient = np.einsum("mij,mi->mj", vectors, gradients)
-    with np.errstate(all="ignore"):  # where there is hardly a curvature a step is beyond all floats, and is none
-        newton = -np.einsum("mij,mkj->mki", vectors, of_gradient[:, None] / damped)
-        length = np.linalg.norm(newton, axis=2, keepdims=True) + 1e-300
-        newton = np.nan_to_num(newton * np.minimum(1, 3 / length), nan=0, posinf=0, neginf=0)
+    newton = -np.einsum("mij,mkj->mki", vectors, of_gradient[:, None] / damped)
+    length = np.linalg.norm(newton, axis=2, keepdims=True) + 1e-300
+    # Where there is hardly a curvature a step is beyond all floats, and is none.
+    newton = np.nan_to_num(newton * np.minimum(1, 3 / length), nan=0, posinf=0, neginf=0)
     return np.concatenate([along, newton], axis=1)
 
 

@@ -56,14 +56,13 @@ class Coordinates:
 
     def batch(self, points: Array, of: Array) -> Batch:
         """The batch of points, each with what is kept of the start that it belongs to."""
-        with np.errstate(all="ignore"):
-            if self.signs is not None:
-                flat = self.signs[of] * np.exp(np.clip(points, -60, 60))
-            elif self.lengths is not None:
-                ratio = self.lengths[of] / _lengths(points, self.parts)
-                flat = points * np.repeat(ratio, [part.entries for part in self.parts.values()], axis=1) + self.base[of]
-            else:
-                flat = points + self.base[of]
+        if self.signs is not None:
+            flat = self.signs[of] * np.exp(np.clip(points, -60, 60))
+        elif self.lengths is not None:
+            ratio = self.lengths[of] / _lengths(points, self.parts)
+            flat = points * np.repeat(ratio, [part.entries for part in self.parts.values()], axis=1) + self.base[of]
+        else:
+            flat = points + self.base[of]
         moving = corners.split(self.parts, np.clip(np.nan_to_num(flat), -1e30, 1e30))
         arrays = {name: self.parts[name].settle(x) for name, x in moving.items()}
         return Batch(*self.shape, {**{name: x[of] for name, x in self.held.items()}, **arrays}, len(points))
@@ -75,7 +74,8 @@ def _lengths(points: Array, parts: Mapping[str, Part]) -> Array:
     return np.stack([np.linalg.norm(x, axis=1) for x in np.split(points, ends, axis=1)], axis=1) + 1e-300
 
 
-def _entries(parts: Mapping[str, Part]) -> int:
+def entries_of(parts: Mapping[str, Part]) -> int:
+    """Raw numbers of an instance in some parts."""
     return sum(part.entries for part in parts.values())
 
 
@@ -95,7 +95,7 @@ def descend(claim: Claim, rng: np.random.Generator, size: int, show: Show) -> No
         shape = structures.wide_shape(claim, rng) if wide else climb.climb_shape(claim, rng, rng.choice([0.35, 0.8]))
         parts = claim.parts(*shape)
         moving = _moving(parts, rng)
-        if not 0 < _entries(moving) <= MOST:
+        if not 0 < entries_of(moving) <= MOST:
             idle += 1
             continue
         spent += _descend_from(claim, shape, parts, moving, rng, size - spent, show)
@@ -111,7 +111,7 @@ def _descend_from(
     show: Show,
 ) -> int:
     """Descend from several starts; where parts were held, then from the best of what was reached with all free."""
-    entries = _entries(moving)
+    entries = entries_of(moving)
     many = int(np.clip(size // (100 * (entries + len(STEPS))), 1, 6))
     points, coordinates = _starts(claim, shape, parts, moving, rng, 4 * many)
     spent = 4 * many
@@ -122,10 +122,10 @@ def _descend_from(
     points, scores, cost = _descended(coordinates, points[kept], scores[kept], kept, size - spent, show)
     spent += cost
     every = corners.real(parts)
-    if len(every) > len(moving) and _entries(every) <= MOST:
+    if len(every) > len(moving) and entries_of(every) <= MOST:
         best = np.argsort(scores, kind="stable")[: -(-many // 2)]
         reached = coordinates.batch(points[best], kept[best])
-        flat = _flat(reached.arrays, every, len(best))
+        flat = flat_rows(reached.arrays, every, len(best))
         whole = {name: x for name, x in reached.arrays.items() if name not in every}
         freed = Coordinates(shape, every, np.zeros_like(flat), None, _lengths(flat, every), whole)
         spent += _descended(freed, flat, scores[best], np.arange(len(best)), size - spent, show)[2]
@@ -159,8 +159,7 @@ def _descended(
         direction = -np.einsum("sij,sj->si", inverse[each], gradient[each])
         longest = np.abs(direction).max(axis=1, keepdims=True)
         reach = 1 + np.abs(points[each]).max(axis=1, keepdims=True)
-        with np.errstate(all="ignore"):
-            limit = np.where(fresh[each, None], 0.3, 1.0) * reach / longest
+        limit = np.where(fresh[each, None], 0.3, 1.0) * reach / longest
         direction *= np.where((longest > 0) & (fresh[each, None] | (limit < 1)), limit, 1)
         tried = points[each, None] + STEPS[:, None] * direction[:, None]
         batch = coordinates.batch(tried.reshape(-1, entries), np.repeat(of[each], len(STEPS)))
@@ -181,8 +180,7 @@ def _gradient(coordinates: Coordinates, points: Array, scores: Array, of: Array,
     step = DIFFERENCE * np.maximum(np.abs(points), 1e-2)
     beside = points[:, None] + np.eye(entries) * step[:, None]
     its = show(coordinates.batch(beside.reshape(-1, entries), np.repeat(of, entries))).reshape(many, entries)
-    with np.errstate(all="ignore"):
-        slopes = (its - scores[:, None]) / step
+    slopes = (its - scores[:, None]) / step
     return np.clip(np.nan_to_num(slopes), -1e12, 1e12)
 
 
@@ -216,9 +214,9 @@ def _starts(
             pattern = part.settle(np.clip(shaped[name], -1e3, 1e3) * scale.reshape(each))
             held[name] = np.where(rng.random(each) < 0.3, rng.standard_normal(pattern.shape), pattern)
             held[name] = part.settle(held[name])
-    noise = rng.standard_normal((count, _entries(moving)))
-    drawn = _flat({name: part.draw(rng, count) for name, part in moving.items()}, moving, count)
-    stirred = np.clip(_flat(shaped, moving, count), -1e3, 1e3) + 10.0 ** rng.uniform(-2, 0, (count, 1)) * noise
+    noise = rng.standard_normal((count, entries_of(moving)))
+    drawn = flat_rows({name: part.draw(rng, count) for name, part in moving.items()}, moving, count)
+    stirred = np.clip(flat_rows(shaped, moving, count), -1e3, 1e3) + 10.0 ** rng.uniform(-2, 0, (count, 1)) * noise
     gaussian = noise * 10.0 ** rng.uniform(-0.5, 0.7, (count, 1))
     kind = rng.random((count, 1))
     flat = np.select([kind < 0.2, kind < 0.65], [np.clip(drawn, -1e3, 1e3), gaussian], stirred)
@@ -236,10 +234,11 @@ def _starts(
         each = (count, *[1] * len(part.shape))
         far = 10.0 ** rng.uniform(1, 4, each) * (rng.random(each) < 0.7)
         base[name] = np.broadcast_to(along * far, (count, *part.shape))
-    return flat, Coordinates(shape, moving, _flat(base, moving, count), None, None, held)
+    return flat, Coordinates(shape, moving, flat_rows(base, moving, count), None, None, held)
 
 
-def _flat(arrays: Mapping[str, Array], parts: Mapping[str, Part], count: int) -> Array:
+def flat_rows(arrays: Mapping[str, Array], parts: Mapping[str, Part], count: int) -> Array:
+    """Arrays of some parts as one row for each instance, (count, entries)."""
     return np.concatenate([arrays[name].reshape(count, -1) for name in parts], axis=1).astype(float)
 
 
@@ -253,7 +252,7 @@ def solve(claim: Claim, rng: np.random.Generator, size: int, show: Show) -> None
         shape = climb.climb_shape(claim, rng)
         parts = claim.parts(*shape)
         moving = corners.real(parts)
-        entries = _entries(moving)
+        entries = entries_of(moving)
         if not 0 < entries <= MOST:
             return
         many = int(np.clip(size // (20 * (entries + len(DAMPING))), 1, 16))
@@ -337,8 +336,7 @@ class _Missed:
         missed.append(np.where(self.wanted[of], np.maximum(slack + 0.05, 0), 0)[:, None])
         if self.usual is None:
             scales = np.concatenate([*(m.scale for m in margins), np.ones((raw.count, 1))], axis=1)
-            with np.errstate(all="ignore"):
-                scales = np.nan_to_num(np.median(scales, axis=0), nan=1.0, posinf=1.0)
+            scales = np.nan_to_num(np.median(scales, axis=0), nan=1.0, posinf=1.0)
             self.usual = np.where(scales > 0, scales, 1.0)
         return np.clip(np.nan_to_num(np.concatenate(missed, axis=1) / self.usual, nan=1e3), -1e6, 1e6)
 
