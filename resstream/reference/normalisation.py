@@ -48,7 +48,6 @@ def layer_norm(x: Array, gain: Array | None = None, bias: Array | None = None, e
     >>> layer_norm(np.array([[4.0, 0.0, 0.0, 0.0, 0.0]]))
     array([[ 2. , -0.5, -0.5, -0.5, -0.5]])
     """
-    x = require_matrix("x", x)
     return _affine(centre(x) / layer_norm_scale("x", x, epsilon), gain, bias)
 
 
@@ -61,7 +60,6 @@ def rms_norm(x: Array, gain: Array | None = None, bias: Array | None = None, eps
     >>> rms_norm(np.array([[1.0, 7.0]])).tolist()
     [[0.2, 1.4]]
     """
-    x = require_matrix("x", x)
     return _affine(x / rms_norm_scale(x, epsilon), gain, bias)
 
 

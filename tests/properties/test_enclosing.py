@@ -9,7 +9,19 @@ import pytest
 from flint import arb
 from scipy.optimize import linprog
 
-from resstream.arithmetic import FLOAT64, RATIONAL, SYMBOLIC, Ball, BallEntry, absolute, exact, square, total_entry
+from resstream.arithmetic import (
+    FLOAT64,
+    RATIONAL,
+    SYMBOLIC,
+    Ball,
+    BallEntry,
+    absolute,
+    derivative,
+    exact,
+    sqrt,
+    square,
+    total_entry,
+)
 from resstream.claim import Claim, at_least, at_most, claim, size
 from resstream.domains import Matrix, Vector
 from resstream.domains import Norm as AnyNorm
@@ -27,6 +39,7 @@ from resstream.reference import (
     row_norms,
     squared_enclosing_radius,
 )
+from resstream.reference.nearest import _power, _slope
 
 DIGITS = mpmath.mpf(10) ** -30
 CLOUDS = [(2, 3), (3, 1), (3, 2), (4, 2), (5, 3), (6, 4), (7, 2), (30, 3)]
@@ -311,3 +324,64 @@ def test_what_has_no_least_distance_in_its_numbers():
     assert FLOAT64.array(distance_to_constant(np.array([[1.0], [3.0]]), Lp(3))).item() == pytest.approx(
         2 ** (1 / 3), rel=1e-14
     )
+
+
+def test_of_rows_that_are_equal_nothing_is_left():
+    for system in (RATIONAL, SYMBOLIC, FLOAT64):
+        assert distance_to_constant(system.array([[1, 2]]), Lp(3)).item() == 0
+    with (system := Ball(128)).working():  # a root of it is taken, as it is a distance though it may be zero
+        X = system.array([[1], [1]])
+        for index in np.ndindex(X.shape):
+            X[index] = BallEntry(X[index].value + arb(0, 0.25))
+        assert sqrt(distance_to_constant(X, Lp(3))).item().value.contains(0)
+    with pytest.raises(DomainError, match="real entries, and floats have no derivative of it here"):
+        derivative(lambda X: distance_to_constant(X, Lp(3)), np.eye(2), np.eye(2))
+
+
+@pytest.mark.parametrize("scale", [1.0, 2.0**-600, 2.0**600])
+def test_distances_in_lp_scale_and_come_in_batches(scale):
+    """The best entry of -1 and 1 is 0; of 1, 1 and -1 in l3/2 it is 3/5, where 2 |1 - c|^(1/2) is |1 + c|^(1/2)."""
+    two, three = np.array([[-1.0, 0], [1, 0]]), np.array([[1.0], [1], [-1]])
+    wanted = 2 ** (1 / 3)
+    found = distance_to_constant(scale * np.stack([[two, 2 * two, 0 * two]] * 2), Lp(3)) / scale
+    assert found.shape == (2, 3, 1, 1)
+    assert np.abs(found[..., 0, 0] - [[wanted, 2 * wanted, 0]] * 2).max() < 1e-14
+    wanted = (2 * (2 / 5) ** 1.5 + (8 / 5) ** 1.5) ** (2 / 3)
+    found = distance_to_constant(scale * three, Lp(Fraction(3, 2))).item() / scale
+    assert abs(found - wanted) < 1e-14
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations([0, 10, 11])))
+def test_the_order_of_rows_is_no_matter(order):
+    """In l3 the best entry c is where c^2 = (10 - c)^2 + (11 - c)^2, which is 21 - 2 sqrt(55)."""
+    with mpmath.workdps(45), (system := Ball(256)).working():
+        c = 21 - 2 * mpmath.sqrt(55)
+        wanted = mpmath.cbrt(c**3 + (10 - c) ** 3 + (11 - c) ** 3)
+        assert abs(digits(distance_to_constant(system.array([[x] for x in order]), Lp(3)).item()) - wanted) <= DIGITS
+
+
+def test_a_wide_enclosure_holds_the_distance_of_its_nearest_and_its_furthest_clouds():
+    """Of numbers within 1/4 of -1 and of 1 the best entry is anywhere within 1/4 of 0, and is not made out."""
+    compared = 0
+    with (system := Ball(128)).working():
+        wide = system.array([[-1], [1]])
+        for index in np.ndindex(wide.shape):
+            wide[index] = BallEntry(wide[index].value + arb(0, 0.25))
+        found = distance_to_constant(wide, Lp(3)).item().value
+        for left, right in itertools.product((-1.25, -0.75), (0.75, 1.25)):
+            member = distance_to_constant(system.array([[left], [right]]), Lp(3)).item().value
+            assert found.contains(member)
+            compared += 1
+    assert compared == 4
+
+
+def test_slopes_and_powers_of_enclosures():
+    assert _slope([arb(0, 0.5)], arb(0), Fraction(3)).contains(arb(0, 0.25))  # that of x^3 / 3 on either side
+    assert _slope([arb(-1), arb(3)], arb(1), Fraction(3)) == 0
+    assert _slope([arb(-2)], arb(1), Fraction(3)) == 9
+    assert [_power(arb(x), Fraction(3)) for x in (0, 1, 2)] == [0, 1, 8]
+    assert _power(arb(4), Fraction(3, 2)) == 8
+    touching = _power(arb(2, 2), Fraction(3, 2))
+    assert touching.contains(0)
+    assert touching.contains(8)
+    assert touching.upper() < 9

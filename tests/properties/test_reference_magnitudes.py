@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from unittest import mock
+
 import numpy as np
 import pytest
 
@@ -56,6 +58,9 @@ def test_squares_at_the_bounds_are_computed_again() -> None:
             assert root_of_squares(counted, np.array([[length]]), 1).item() == length
             inside = (factor > 1) if bound < 1 else (factor < 1)
             assert len(calls) == (1 if inside else 2)
+    for inside in (np.nextafter(2.0**-480, 1), np.nextafter(2.0**500, 0)):
+        assert root_of_squares(once := mock.Mock(wraps=squares), np.array([[inside]]), 1).item() == inside
+        assert once.call_count == 1
 
 
 def test_other_numbers_have_no_such_range() -> None:

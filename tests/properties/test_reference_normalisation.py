@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from flint import arb
+from flint import arb, fmpq
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
@@ -25,6 +25,7 @@ from resstream.arithmetic import (
 )
 from resstream.errors import DomainError
 from resstream.reference import centre, layer_norm, layer_norm_jacobian, rms_norm, rms_norm_jacobian
+from resstream.reference.normalisation import layer_norm_scale, rms_norm_scale
 
 BALL = Ball(160)
 EPS = float(np.finfo(np.float64).eps)
@@ -99,6 +100,18 @@ def test_gain_bias_and_epsilon() -> None:
     assert (layer_norm(x, gain, bias) * 2 == RATIONAL.array([[10, 3, -1, 10, -6]])).all()
     assert (rms_norm(x, gain, bias, exact(4, 5)) == RATIONAL.array([[5, 1, 0, 5, -1]])).all()
     assert (layer_norm(RATIONAL.array([[7, 7, 7]]), bias=bias[:, :3], epsilon=1) == bias[:, :3]).all()
+
+
+def test_what_is_divided_by() -> None:
+    """The population's deviation, and the root of the mean square, of one row or of several, without an epsilon."""
+    assert layer_norm_scale("x", np.array([[1.0, 3], [2, 12]])).tolist() == [[1], [5]]
+    assert rms_norm_scale(np.array([[1.0, 7], [-7, 17]])).tolist() == [[5], [13]]
+
+
+def test_numbers_of_flint_are_normed_as_rationals() -> None:
+    x = np.array([[fmpq(1), fmpq(7)]], dtype=object)
+    assert [entry.value for entry in rms_norm(x).flat] == [fmpq(1, 5), fmpq(7, 5)]
+    assert [entry.value for entry in layer_norm(x).flat] == [-1, 1]
 
 
 def test_folding_gain_and_bias_into_the_next_map() -> None:

@@ -25,7 +25,7 @@ from resstream.arithmetic import (
 )
 from resstream.errors import DomainError, NotExact, ShapeError
 from resstream.reference import rotary, rotary_inverse, sinusoidal
-from resstream.reference.rotary import Rotation, rotation
+from resstream.reference.rotary import MOST, Rotation, rotation
 
 BALL = Ball(192)
 QUERY = np.array([[1.0, 2, 3, 4]])
@@ -240,3 +240,11 @@ def test_angles_have_a_derivative_by_the_position() -> None:
 def test_what_cannot_turn_is_refused(call: Callable[[], object], error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         call()
+
+
+def test_whole_numbers_up_to_the_largest_position_are_floats() -> None:
+    assert float(MOST - 1) == MOST - 1
+    assert float(MOST + 1) != MOST + 1
+    assert rotation([MOST], 2, like=np.zeros(1)).cosines.item() == np.cos(2.0**53)
+    with pytest.raises(DomainError, match="positions: expected a whole number of at most 9007199254740992"):
+        rotation([MOST + 1], 2, like=np.zeros(1))

@@ -538,3 +538,71 @@ def test_a_root_of_what_may_be_negative_is_not_taken():
 
 def test_one_row_has_the_coefficient_zero() -> None:
     assert np.array_equal(ref.birkhoff_coefficient(np.full((3, 1, 2), 0.5)), np.zeros((3, 1, 1)))
+
+
+# ---- what only some arguments show -------------------------------------------
+
+
+def test_a_row_of_a_batch_is_named_by_its_place():
+    with pytest.raises(ResstreamError, match="from 1 to 4, the columns of x, got 5"):
+        ref.top_k(np.ones((1, 2, 3, 4)), 5)
+    assert ref.top_k(np.ones((1, 2, 3, 4)), 4).shape == (1, 2, 3, 4)
+    with pytest.raises(ResstreamError, match=r"x: row \[0, 1\]: it is not decided"):
+        ref.one_hot_argmax(np.array([[[1.0, 2, 3], [5, 4, 5]]]))
+    with pytest.raises(ResstreamError, match=r"x: row \[0\]: it is not decided"):
+        ref.one_hot_argmax(np.array([[7.0, 7]]))  # twice, not more often
+
+
+@pytest.mark.parametrize("system", [FLOAT64, RATIONAL], ids=lambda system: system.name)
+def test_the_largest_of_every_row_of_a_batch_is_marked(system):
+    x = np.arange(24).reshape(2, 3, 4)
+    x[..., 1] += 9
+    assert FLOAT64.array(ref.one_hot_argmax(system.array(x))).tolist() == [[[0, 1, 0, 0]] * 3] * 2
+
+
+def test_a_tie_is_decided_whatever_is_not_known_of_smaller_entries():
+    with (system := Ball(64)).working():
+        third = system.array([["1/3"]])
+        hot = ref.one_hot_argmax(np.concatenate([system.array([[5, 5]]), third, 1 - 2 * third], axis=-1))
+    with pytest.raises(Undefined, match="which of two equal entries is the largest"):
+        hot[0, 0].demand()
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_an_entry_without_a_value_is_in_no_order(place):
+    x = RATIONAL.array([[1, 2]])
+    x[0, place] = x[0, place] / 0
+    with pytest.raises(Undefined, match="division by zero"):
+        ref.one_hot_argmax(x)
+
+
+def test_logarithms_of_distributions_stay_in_range():
+    assert ref.log_softmax(np.array([[1000.0, 0]])).tolist() == [[0, -1000]]
+    with (system := Ball(64)).working():
+        over = ref.softplus(system.array([[2**200]])).item().value - arb(2**200)
+    assert over.contains(0)
+    assert over.rad() < arb(2**140)
+    (symbolic,) = ref.softplus(SYMBOLIC.array([[3]])).flat
+    assert str(symbolic.value) == "log(1 + exp(3))"  # without a shift, which expressions do not need
+
+
+@pytest.mark.parametrize("system", [FLOAT64, RATIONAL], ids=lambda system: system.name)
+def test_what_has_no_share_in_either_is_no_divergence(system):
+    assert ref.kl_divergence(system.array([[1, 0]]), system.array([[1, 0]])).item() == 0
+
+
+def test_two_distributions_of_batches_that_do_not_broadcast_are_refused():
+    with pytest.raises(ResstreamError, match=r"leading axes do not broadcast: P \(2, 1, 2\), Q \(3, 1, 2\)"):
+        ref.total_variation(np.full((2, 1, 2), 0.5), np.full((3, 1, 2), 0.5))
+
+
+@pytest.mark.parametrize("n", [4, 5])
+def test_birkhoffs_coefficient_is_that_of_the_two_rows_furthest_apart(n):
+    """Wherever the two stand: (1, 81) and (81, 1) are log 81^2 apart, and tanh(log(81^2) / 4) is 80/82."""
+    compared = 0
+    for i, j in pairs(n):
+        A = np.ones((n, 2), dtype=int)
+        A[i], A[j] = (1, 81), (81, 1)
+        assert ref.birkhoff_coefficient(RATIONAL.array(A)).item() == Fraction(40, 41)
+        compared += 1
+    assert compared == n * (n - 1) // 2
