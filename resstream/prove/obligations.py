@@ -14,7 +14,6 @@ from resstream.arithmetic.obligations import NONNEGATIVE, NONZERO, POSITIVE, Obl
 from resstream.arithmetic.solver import Condition, Polynomial, variable
 from resstream.arithmetic.symbols import sympy
 from resstream.errors import Undecided
-from resstream.prove.algebra import WORK, Algebra
 
 _FAULTS = {NONZERO: "divide by zero", NONNEGATIVE: "take the root of a negative number"}
 _FAULTS[POSITIVE] = "take the logarithm of what is not positive"
@@ -92,6 +91,8 @@ class Signs:
     """The signs of polynomials in the quantities of an algebra, where some expressions are known to be `kind` 0."""
 
     def __init__(self, known: Sequence[tuple[Any, str]], expression: Any) -> None:
+        from resstream.prove.algebra import WORK, Algebra  # SymPy is imported only where it is asked for
+
         self.algebra = Algebra(WORK)
         for each in (*(e for e, _ in known), expression):
             self.algebra.settle_units(each)
