@@ -186,8 +186,8 @@ def _gradient(coordinates: Coordinates, points: Array, scores: Array, of: Array,
 
 def _update(inverse: Array, step: Array, change: Array, fresh: bool) -> bool:
     """Update an inverse Hessian in place by a step and the change of the gradient, unless it would lose its sign."""
-    product = float(step @ change)
-    if product <= 1e-14 * float(np.linalg.norm(step) * np.linalg.norm(change)):
+    product, lengths = float(step @ change), float(np.linalg.norm(step) * np.linalg.norm(change))
+    if not lengths or product <= 1e-14 * lengths:  # also where a change is so small that its square is zero
         return False
     if fresh:
         inverse *= product / float(change @ change)

@@ -10,7 +10,7 @@ import pytest
 from resstream import claims
 from resstream.arithmetic import absolute, exact, largest_entry, sqrt, total
 from resstream.claim import Claim, at_least, at_most, claim, equal, every, less_than, more_than
-from resstream.domains import Matrix, NonConstant, RowStochastic, Simplex, Vector, Whole
+from resstream.domains import Matrix, NonConstant, RowStochastic, Scalar, Simplex, Vector, Whole
 from resstream.errors import ClaimError
 from resstream.falsify import corners, curvature, falsify, judge
 from resstream.falsify.descent import Coordinates
@@ -264,6 +264,19 @@ def test_steps_are_floats_where_there_is_hardly_a_curvature():
             steps = curvature._steps(scale * gradients, scale * values, vectors)
         assert steps.shape == (1, curvature.TRIED, 2)
         assert np.isfinite(steps).all()
+
+
+@pytest.mark.parametrize(("seed", "number"), [(3, 0), (5, 2)])
+def test_a_descent_goes_on_where_the_square_of_a_change_is_no_float(seed, number):
+    """Its length is divided by: here some gradient changes by less than 1e-162, and the claim is true."""
+
+    def unmoved(s, b):
+        return at_most(total(absolute(softmax(s + 10**8 * b) - softmax(s))), 0)
+
+    stated = Claim("trial.shifted", {"s": Vector("n"), "b": Scalar()}, unmoved)
+    tally = run_chunk(stated, Chunk("descent", number, 8192), seed)
+    assert tally.evaluations > 1000
+    assert tally.violating is None
 
 
 def test_curvature_finds_the_direction_in_which_a_quadratic_form_is_negative():
