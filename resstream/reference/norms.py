@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import reduce
 from types import FunctionType
 from typing import Any
 
 import numpy as np
-from flint import arb, arb_mat, ctx
+from flint import acb_mat, arb, arb_mat, ctx
 
 from resstream.arithmetic import (
     Array,
@@ -335,10 +337,17 @@ def _closed_form(G: Array) -> Array | None:
 def _largest_singular_value(W: arb_mat, bits: int) -> arb:
     """An enclosure, of relative radius about 2^-bits, of the largest singular value of an exact matrix.
 
+    By FLINT's eigenvalues, multiple ones too; it gives up on some that are few digits or many orders apart. Then
     ||N||^2 = t ||T|| for t = tr N'N and T = N'N / t, which is semidefinite of trace one; then the same for the midpoint
     of T, which is off by no more than the Frobenius norm of its radii. So every step halves the relative width of what
     is known at the end: ||T||_F^2 <= ||T|| <= ||T||_F, which a gap between the singular values closes much sooner.
     """
+    gram = W.transpose() * W if W.ncols() <= W.nrows() else W * W.transpose()
+    with suppress(ValueError):
+        values = acb_mat(_in_general_position(gram)).eig(multiple=True)
+        largest = reduce(arb.max, [value.real for value in values]).sqrt()
+        if largest.rel_accuracy_bits() > bits:
+            return largest
     N, traces, moved = W, [], [arb(0)]
     while True:
         product = N.transpose() * N
@@ -353,3 +362,10 @@ def _largest_singular_value(W: arb_mat, bits: int) -> arb:
     for trace, shift in zip(reversed(traces), reversed(moved), strict=True):
         largest = (trace * largest).sqrt() + shift
     return largest
+
+
+def _in_general_position(G: arb_mat) -> arb_mat:
+    """G between two reflections, which keep its eigenvalues: FLINT finds too few eigenvectors where blocks share one."""
+    v = arb_mat([[k * k + 1] for k in range(G.nrows())])
+    reflection = arb_mat(G.nrows(), G.nrows(), 1) - v * v.transpose() * 2 / (v.transpose() * v)[0, 0]
+    return reflection * G * reflection
