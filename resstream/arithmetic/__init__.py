@@ -204,7 +204,7 @@ def _plain(integers: Array, like: Array) -> Array:
     if like.dtype != object:
         return integers.astype(like.dtype)
     nought, one = constant(0, like), constant(1, like)
-    return _map(lambda entry: one if entry else nought, integers)
+    return entries_of([one if entry else nought for entry in integers.ravel().tolist()], integers.shape)
 
 
 # ---- functions of one entry -------------------------------------------------

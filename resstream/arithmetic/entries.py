@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from fractions import Fraction
+from itertools import starmap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -508,16 +509,18 @@ def _paired(first: Any, second: Any, name: str) -> Entries | None:
     """An operation of the table on two arrays of one system, entry by entry; None where they are not."""
     if not isinstance(second, np.ndarray) or second.dtype != object:
         return None
-    if first.shape != second.shape:
-        try:
-            first, second = np.broadcast_arrays(first, second)
-        except ValueError:
-            return None
     left, right = first.ravel().tolist(), second.ravel().tolist()
     kinds = {*map(type, left), *map(type, right)}
     if len(kinds) != 1 or not issubclass(kind := kinds.pop(), Entry):
         return None
-    return entries_of(list(map(getattr(kind, name), left, right)), first.shape)
+    operation = getattr(kind, name)
+    if first.shape == second.shape:
+        return entries_of(list(map(operation, left, right)), first.shape)
+    try:
+        pairs = np.broadcast(first, second)
+    except ValueError:
+        return None
+    return entries_of(list(starmap(operation, pairs)), pairs.shape)
 
 
 def _product(first: Any, second: Any) -> Entries | None:

@@ -60,12 +60,20 @@ class Judgement:
             return False
 
 
-def judge(claim: Claim, raw: Instance, precisions: tuple[int, ...] = PRECISIONS) -> Judgement:
+def judge(claim: Claim, raw: Instance, precisions: tuple[int, ...] = PRECISIONS, looks_tied: bool = False) -> Judgement:
     """Judge one exact instance of a claim.
 
-    Errors that the claim's own functions raise are passed on; only a limit of a number system makes the next one be
-    tried.
+    looks_tied: floats cannot tell its sides apart. Most such sides are equal, which balls of few bits cannot say: so
+    first those are asked that would have the last word. The outcome is the same either way. Errors that the claim's own
+    functions raise are passed on; only a limit of a number system makes the next one be tried.
     """
+    if looks_tied and TIE_PRECISION in precisions:
+        for last in (RATIONAL, Ball(TIE_PRECISION)):
+            latest = read(claim, raw, last)
+            if latest.outcome in (HOLDS, TIED, OUTSIDE):
+                return latest
+            if latest.outcome != UNDECIDED:
+                break  # read in the usual order, so that a certificate does not depend on what floats made of it
     verdict = Judgement(UNDECIDED, reason="no precision was tried")
     systems: list[NumberSystem] = [Ball(bits) for bits in precisions]
     systems.insert(1, RATIONAL)
