@@ -44,8 +44,9 @@ def certify(
 ) -> Certificate | Judgement:
     """The certificate that an instance refutes a claim; where it does not, the judgement that says what it does.
 
-    exactly: rationals are asked first, so that both sides are exact where they can be; looks_tied: see `judge`. Raises NotDeterministic where
-    the two readings contradict each other, and passes on what the claim's own functions raise.
+    exactly: rationals are asked first, so that both sides are exact where they can be; looks_tied: see `judge`.
+    Raises NotDeterministic where the two readings contradict each other, and passes on what the claim's own functions
+    raise.
     """
     first = judge_exactly(claim, raw) if exactly else judge(claim, raw, precisions, looks_tied)
     if first.outcome != VIOLATED:

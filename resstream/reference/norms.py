@@ -365,7 +365,7 @@ def _largest_singular_value(W: arb_mat, bits: int) -> arb:
 
 
 def _in_general_position(G: arb_mat) -> arb_mat:
-    """G between two reflections, which keep its eigenvalues: FLINT finds too few eigenvectors where blocks share one."""
+    """G between two reflections, with its eigenvalues: FLINT finds too few eigenvectors where blocks share one."""
     v = arb_mat([[k * k + 1] for k in range(G.nrows())])
     reflection = arb_mat(G.nrows(), G.nrows(), 1) - v * v.transpose() * 2 / (v.transpose() * v)[0, 0]
     return reflection * G * reflection

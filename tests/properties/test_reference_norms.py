@@ -153,8 +153,8 @@ def test_the_spectral_norm_of_floats_lies_by_the_ball(
 
 @given(W=matrices(3, 5))
 def test_the_enclosure_is_the_largest_root_of_the_characteristic_polynomial(W: Array) -> None:
-    # Independent of how it is found: the determinant of (s^2 I - W W') changes sign across the enclosure, and none of its
-    # values beyond it is anything but positive.
+    # Independent of how it is found: the determinant of (s^2 I - W W') changes sign across the enclosure, and none of
+    # its values beyond it is anything but positive.
     with Ball(512).working():
         enclosure, entries = spectral_norm(Ball(160).array(W)).item().value, Ball(512).array(W)
         G = np.frompyfunc(lambda entry: entry.value, 1, 1)(entries @ entries.mT)
