@@ -25,6 +25,8 @@ def test_a_violation_is_certified_by_two_readings_of_different_kinds():
     assert (found.judgement.lhs, found.judgement.rhs) == (3, 2)
     exactly = certify(about(lambda x: at_most(x, 2)), X, exactly=True)
     assert (exactly.judgement.bits, exactly.confirmation.bits) == (None, 256)
+    assert certify(about(lambda x: at_most(x, 4)), X).bits == 128
+    assert certify(about(lambda x: at_most(x, 4)), X, looks_tied=True).bits is None  # rationals were asked first
     strict = certify(about(lambda x: less_than(x / 7, exact(3, 7))), X)  # only rationals can tell
     assert (strict.judgement.bits, strict.confirmation.bits) == (None, None)
 

@@ -181,6 +181,44 @@ def test_the_readings_in_the_order_asked(monkeypatch):
     assert judge(about(lambda x: at_most(x, 2)), X, (128,)).bits == 64
 
 
+@pytest.mark.parametrize("case", CASES)
+def test_what_looks_tied_is_judged_the_same(case):
+    claim = about(CASES[case][0])
+    usual, tied = judge(claim, X), judge(claim, X, looks_tied=True)
+    assert usual.outcome == tied.outcome == CASES[case][1]
+    if usual.outcome == VIOLATED:
+        assert (usual.bits, str(usual.lhs), str(usual.rhs)) == (tied.bits, str(tied.lhs), str(tied.rhs))
+    assert judge(about(CASES[case][0], negative), X, looks_tied=True).outcome == OUTSIDE
+
+
+def test_where_sides_look_tied_those_are_asked_first_that_have_the_last_word(monkeypatch):
+    asked = []
+
+    def answers(*outcomes):
+        asked.clear()
+        found = iter(outcomes)
+
+        def answer(_claim, _raw, system):
+            asked.append(system.name)
+            return Judgement(next(found), getattr(system, "bits", None))
+
+        monkeypatch.setattr(judging, "read", answer)
+        return judge(about(lambda x: at_most(x, 2)), X, looks_tied=True).outcome
+
+    last = ["rational", "ball(1024)"]
+    for outcome in (HOLDS, OUTSIDE):
+        assert (answers(outcome), asked) == (outcome, last[:1])
+    for outcome in (HOLDS, OUTSIDE, TIED):
+        assert (answers(UNDECIDED, outcome), asked) == (outcome, last)
+    # A violation, and what has no value, are read in the usual order, by which they are reported.
+    for outcome in (VIOLATED, UNDEFINED):
+        assert (answers(outcome, outcome), asked) == (outcome, [last[0], "ball(128)"])
+        assert (answers(UNDECIDED, outcome, outcome), asked) == (outcome, [*last, "ball(128)"])
+    assert (answers(UNDECIDED, UNDECIDED, *[UNDECIDED] * 5, HOLDS), asked) == (HOLDS, [*last, *SYSTEMS])
+    monkeypatch.setattr(judging, "read", lambda _claim, _raw, system: Judgement(HOLDS, getattr(system, "bits", None)))
+    assert judge(about(lambda x: at_most(x, 2)), X, (128, 512), looks_tied=True).bits == 128
+
+
 def test_without_a_ball_the_rational_reading_alone_says_why_it_is_undecided(monkeypatch):
     monkeypatch.setattr(judging, "read", lambda *_: Judgement(UNDECIDED))
     assert judge(about(lambda x: at_most(x, 2)), X, ()).reason == "no precision was tried"
