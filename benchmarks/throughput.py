@@ -27,7 +27,7 @@ from rich.progress import Progress
 from resstream import claims
 from resstream.falsify.search import BATCH, Chunk, plan, search
 
-SIZE = 16_384  # instances in a chunk of the timed run; of each chunk 16 are judged, so that larger ones cost less
+SIZE = 65_536  # instances in a chunk of the timed run; of each chunk 16 are judged, so that larger ones cost less
 
 
 def plain_hypothesis(examples: int) -> float:
