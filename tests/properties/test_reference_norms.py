@@ -24,6 +24,7 @@ from resstream.reference import (
     Norm,
     frobenius_norm,
     largest_row_norm,
+    norms,
     operator_norm,
     row_norms,
     spectral_norm,
@@ -224,6 +225,28 @@ def test_multiple_singular_values_cost_no_precision(
     assert enclosure.contains(max(spectrum))
     # The entries are known to 2^-bits of their size, at most the norm; 25 of them move the norm by their root sum.
     assert float(enclosure.rad() / arb(max(spectrum))) <= 8 * 2.0**-bits
+
+
+def test_an_exact_multiple_value_is_enclosed_by_squaring(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Whole numbers, so that nothing is rounded: R diag(27, 27, 9) R for R = (1 2 2; 2 1 -2; 2 -2 1) / 3.
+    monkeypatch.setattr("resstream.reference.norms.acb_mat", _GivesUp)
+    R = np.array([[1, 2, 2], [2, 1, -2], [2, -2, 1]])
+    with Ball(64).working():
+        enclosure = spectral_norm(Ball(64).array(R @ np.diag([3, 3, 1]) @ R)).item().value
+    assert enclosure.contains(27)
+    assert float(enclosure.rad()) < 27 * 2.0**-63
+
+
+def test_values_that_blocks_share_are_found_as_eigenvalues() -> None:
+    # To many more digits than squaring is asked for; without more of them than that, squaring has its turn.
+    with Ball(320).working():
+        block = [[2, 1, 0, 0], [1, 1, 0, 0]]
+        shared = norms._largest_singular_value(arb_mat([*block, *(line[2:] + line[:2] for line in block)]), 128)
+        apart = norms._largest_singular_value(arb_mat([[2**300, 0], [0, 1]]), 128)
+        assert shared.overlaps((3 + arb(5).sqrt()) / 2)
+        assert shared.rel_accuracy_bits() > 250
+        assert apart.contains(2**300)
+        assert apart.rel_accuracy_bits() >= 128
 
 
 @pytest.mark.parametrize(
