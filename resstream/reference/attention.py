@@ -219,7 +219,6 @@ def head_output(X: Array, head: Head, mask: Array | None = None) -> Array:
     >>> head_output(np.array([[1.0, 1.0], [3.0, 3.0]]), head, causal_mask(2)).tolist()
     [[2.0, 2.0], [4.0, 4.0]]
     """
-    require_instance("head", head, Head)
     return head_weights(X, head, mask) @ _stream(X, head) @ head.W_V @ head.W_O
 
 

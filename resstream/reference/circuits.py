@@ -169,7 +169,6 @@ def full_qk_circuit(embedding: Array, W_Q: Array, W_K: Array) -> Array:
     embedding = require_matrix("embedding", embedding)
     W_Q = require_rows("W_Q", W_Q, embedding.shape[-1], of="embedding has columns")
     W_K = require_rows("W_K", W_K, embedding.shape[-1], of="embedding has columns")
-    require_width("W_K", W_K, W_Q.shape[-1], of="W_Q has")
     require_batch(embedding=embedding, W_Q=W_Q, W_K=W_K)
     return qk_circuit(embedding @ W_Q, embedding @ W_K)
 

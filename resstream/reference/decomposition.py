@@ -223,8 +223,7 @@ def path_expansion(model: Transformer, trace: TransformerTrace, by: str = HEAD) 
                 written |= {(source, (*path, (index, h))): moved[..., h, :, :] for h in range(layer.heads)}
                 continue
             name = (source, (*path, index) if by == LAYER else path + 1)
-            summed = total(moved, -3)[..., 0, :, :]
-            written[name] = written[name] + summed if name in written else summed
+            written[name] = total(moved, -3)[..., 0, :, :]
         fixed = total(_moved(seen.pattern, constant + 0 * seen.stream, layer), -3)[..., 0, :, :]
         return written, fixed if layer.constant_write is None else fixed + layer.constant_write
 

@@ -7,7 +7,7 @@ One model serves the claims (small, in balls), real weights (float64) and their 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -264,10 +264,10 @@ class TransformerTrace:
 
     embedded: dict[str, Array]
     """What adds up to the first state (before the embedding's norm, where there is one), by name."""
-    blocks: list[BlockTrace] = field(default_factory=list)
-    final: Array = field(default_factory=lambda: np.zeros((0, 0)))
+    blocks: list[BlockTrace]
+    final: Array
     """The stream after the last block: (..., n, d)."""
-    logits: Array | None = None
+    logits: Array | None
     """(..., n, V), or None for a model without an unembedding."""
 
     @property

@@ -385,3 +385,93 @@ def test_slopes_and_powers_of_enclosures():
     assert touching.contains(0)
     assert touching.contains(8)
     assert touching.upper() < 9
+
+
+# ---- how the smallest ball is found and certified ----------------------------
+
+
+def test_two_tokens_have_a_ball_in_every_number_system():
+    for system in (SYMBOLIC, RATIONAL, FLOAT64):
+        assert squared_enclosing_radius(system.array([[1, 2], [4, 6]])).item() == Fraction(25, 4)
+    with pytest.raises(DomainError, match="real entries, and floats have no derivative of it here"):
+        derivative(squared_enclosing_radius, np.eye(3), np.eye(3))
+
+
+def test_radii_in_l1_and_in_one_dimension():
+    apart, along = np.array([[0.0, 0], [3, -3]]), np.array([[5.0, 5], [6, 6]])
+    assert [enclosing_radius(X, L1).item() for X in (apart, along)] == [3, 1]
+    batch = np.stack([apart, along, 2 * apart])[:, [0, 1, 1]]
+    assert enclosing_radius(batch, L1).tolist() == [[[3]], [[1]], [[6]]]
+    line = np.stack([[[0.0], [1], [5]], [[2], [2], [2]]])
+    for norm in (L1, Lp(3), LINF):
+        assert enclosing_radius(line, norm).tolist() == [[[2.5]], [[0]]]
+
+
+@pytest.mark.parametrize("n", [4, 30])
+def test_a_radius_scales_with_its_cloud(n):
+    X = cloud(n, 3)
+    plain = squared_enclosing_radius(X).item()
+    found = squared_enclosing_radius(np.stack([2.0**-400 * X, 2.0**400 * X]))
+    assert found.shape == (2, 1, 1)
+    assert np.abs(found[:, 0, 0] * [2.0**800, 2.0**-800] / plain - 1).max() < 1e-12
+
+
+def test_a_cloud_that_may_be_one_point_has_a_radius():
+    with (system := Ball(128)).working():
+        X = system.array([[1], [1], [1]])
+        for index in np.ndindex(X.shape):
+            X[index] = BallEntry(X[index].value + arb(0, 0.3))
+        assert enclosing_radius(X).item().value.contains(0.25)
+
+
+@pytest.fixture
+def supported_by(monkeypatch):
+    """What floats are to have found: the support, and its weights."""
+    from resstream.reference import enclosing
+
+    def found(support, weights=()):
+        monkeypatch.setattr(enclosing, "_support", lambda _: (support, np.array(weights), 0.0))
+
+    return found
+
+
+def test_a_sphere_is_no_smallest_one_unless_its_centre_is_among_its_points(supported_by):
+    supported_by([0, 1, 2])  # the sphere through all three is larger than that of the first two
+    assert squared_enclosing_radius(RATIONAL.array([[0, 0], [4, 0], [1, 1]])).item() == 4
+    supported_by([0, 1])  # twice the same token, which has no sphere
+    assert squared_enclosing_radius(RATIONAL.array([[0, 0], [0, 0], [4, 0]])).item() == 4
+
+
+def test_sets_are_gone_through_up_to_a_number(supported_by, monkeypatch):
+    from resstream.reference import enclosing
+
+    supported_by([0, 1])
+    X = RATIONAL.array([[0], [1], [2]])
+    monkeypatch.setattr(enclosing, "MOST_SETS", 2)  # (0, 1) as it was found, (0, 1) again, (0, 2)
+    assert squared_enclosing_radius(X).item() == 1
+    monkeypatch.setattr(enclosing, "MOST_SETS", 1)
+    with pytest.raises(NotExact, match="the enclosing radius of 3 tokens: no support was found in 1 sets"):
+        squared_enclosing_radius(X)
+
+
+@pytest.mark.parametrize("far", [0, 1, 2])
+def test_an_enclosure_reaches_to_the_farthest_token(far, supported_by):
+    """Whichever it is, though the support that was found leaves it out: two tokens at 0 and 2, and one at 10."""
+    near = [k for k in range(3) if k != far]
+    X = np.zeros((3, 1))
+    X[far], X[near[1]] = 10, 2
+    supported_by(near, [0.5, 0.5])
+    with (system := Ball(128)).working():
+        found = squared_enclosing_radius(system.array(X)).item().value
+        assert found.contains(25)
+        assert found.contains(1)
+        assert found.contains(81)
+
+
+@pytest.mark.parametrize("weights", [[0.5, 0, 0.5], [2, -1, 2]])
+def test_weights_of_dependent_tokens_are_those_of_floats_and_made_to_sum_to_one(weights, supported_by):
+    supported_by([0, 1, 2], weights)
+    with (system := Ball(128)).working():
+        found = squared_enclosing_radius(system.array([[0], [0], [4]])).item().value
+        assert found.contains(4)
+        assert found.rad() < 1e-30

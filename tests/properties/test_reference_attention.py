@@ -316,3 +316,17 @@ def test_masks_entry_by_entry() -> None:
         for size in (1, 2, 3):
             assert all(sliding_window_mask(n, size)[i, j] == (0 <= i - j < size) for i, j in places)
             assert all(block_mask(n, size)[i, j] == (i // size == j // size) for i, j in places)
+
+
+def test_the_maps_of_a_head_are_one_batch_and_are_kept_as_float64() -> None:
+    maps = {"W_Q": (2, 1), "W_K": (2, 1), "W_V": (2, 3), "W_O": (3, 2), "b_Q": (1, 1)}
+    head = Head(**{name: np.ones(shape, np.float16) for name, shape in maps.items()})
+    assert {getattr(head, name).dtype for name in maps} == {np.dtype(np.float64)}
+    with pytest.raises(ShapeError, match="the leading axes do not broadcast"):
+        Head(**{name: np.ones((2 + (name == "W_O"), *shape)) for name, shape in maps.items()})
+
+
+def test_as_many_tokens_as_a_mask_may_have() -> None:
+    with pytest.raises(DomainError, match="block: expected a whole number of at most 65536"):
+        block_mask(2, 65_537)
+    assert block_mask(2, 65_536).all()

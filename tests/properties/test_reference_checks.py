@@ -1,15 +1,18 @@
 """Bad input: every public function answers with an error of ours that names the argument."""
 
+import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
+import sympy as sp
 from flint import arb, fmpq
 
-from resstream.arithmetic import FLOAT64, RATIONAL, Array, Ball, exact, total
-from resstream.errors import DomainError, ShapeError, Undecided
+from resstream.arithmetic import FLOAT64, RATIONAL, SYMBOLIC, Array, Ball, exact, total
+from resstream.errors import DomainError, ShapeError, Undecided, Undefined
 from resstream.reference import (
     MLP,
     Head,
@@ -428,3 +431,138 @@ def test_an_epsilon_is_a_number_of_the_system_beside_it() -> None:
     ):
         with pytest.raises(DomainError, match=f"epsilon: {message}"):
             checks.require_epsilon("epsilon", value, like)
+
+
+def test_an_epsilon_may_be_an_entry_or_an_array_of_one() -> None:
+    x = sp.Symbol("x", positive=True)
+    for value, like in (
+        (RATIONAL.array([0])[0], RATIONAL.array([[1]])),
+        (RATIONAL.array(["1/2"])[0], RATIONAL.array([[1]])),
+        (fmpq(1, 2), RATIONAL.array([[1]])),
+        (x, SYMBOLIC.array([[1]])),
+    ):
+        found = checks.require_epsilon("epsilon", value, like)
+        assert found.shape == (1, 1)
+        assert (found.item() - value + like).item() == 1
+    assert checks.require_epsilon("epsilon", np.array([[[0.5]]]), np.ones((3, 2, 2))).tolist() == [[[0.5]]]
+    with pytest.raises(DomainError, match=r"epsilon: expected 0 or more, got less at \[0, 0\]"):
+        checks.require_epsilon("epsilon", fmpq(-1, 2), RATIONAL.array([[1]]))
+    assert checks.require_epsilon("epsilon", sys.float_info.max, np.ones((1, 1))) == sys.float_info.max
+    half = checks.require_epsilon("epsilon", Fraction(1, 2), RATIONAL.array([[1]]))
+    assert (half * RATIONAL.array([[1]])).item() == Fraction(1, 2)
+
+
+def test_a_result_that_is_not_finite_is_refused_whatever_made_it() -> None:
+    for result in (np.array([[np.inf]]), np.array([np.nan, 0.0]), [np.zeros(1), (np.array([1, np.inf]),)]):
+        with pytest.raises(DomainError, match="the result is not finite: these arguments are beyond the range"):
+            checks.in_range(lambda result=result: result)()
+        with FLOAT64.working():
+            assert checks.in_range(lambda result=result: result)() is result
+    assert checks.in_range(lambda: "nan")() == "nan"
+
+
+def test_values_matter_where_there_are_any() -> None:
+    assert checks.values_matter(RATIONAL.array([[1]]))
+    assert not checks.values_matter(np.empty((0, 2), dtype=object))
+    assert not checks.values_matter(SYMBOLIC.array([[1]]))
+    assert checks.values_matter(np.ones((1, 1)))
+    with FLOAT64.working():
+        assert not checks.values_matter(np.ones((1, 1)))
+
+
+def test_every_exact_matrix_of_a_batch_has_its_number() -> None:
+    X = RATIONAL.array(np.arange(24).reshape(2, 3, 2, 2))
+    found = checks.number_of_each(X, lambda one: one[0, 0] * one[1, 1] - one[0, 1] * one[1, 0])
+    assert found.shape == (2, 3, 1, 1)
+    assert (found == -2).all()
+    assert checks.number_of_each(X[0, 1], lambda one: one[1, 0]).tolist() == [[6]]
+    X[1, 2, 0, 1] = X[1, 2, 0, 1] / 0
+    with pytest.raises(Undefined, match="division by zero"):
+        checks.number_of_each(X, lambda one: one[0, 0])
+
+
+def test_foreign_arrays_are_none_whatever_they_hold() -> None:
+    class Other(np.ndarray):
+        pass
+
+    entries = RATIONAL.array([[1, 2]])
+    for foreign in (np.ones((2, 2)).view(Other), np.ma.MaskedArray(np.asarray(entries))):
+        with pytest.raises(DomainError, match=f"x: expected a plain NumPy array, got {type(foreign).__name__}"):
+            checks.require_entries("x", foreign)
+    mixed = np.array([[entries[0, 0], 2]], dtype=object)
+    assert (checks.require_entries("x", mixed) == entries).all()
+    for infinite in (sp.oo, -sp.oo, sp.zoo, sp.nan):
+        with pytest.raises(DomainError, match=r"x: expected float, ball or rational entries, got .* at \[1\]"):
+            checks.require_entries("x", np.array([sp.Integer(1), infinite], dtype=object))
+
+
+def test_a_kind_is_taken_from_an_array_with_an_entry() -> None:
+    assert checks.require_like("like", np.ones(1, np.float32)).dtype == np.float64
+    with pytest.raises(ShapeError, match="like: expected a NumPy array, got list"):
+        checks.require_like("like", [1.0])
+    with pytest.raises(ShapeError, match=r"like: expected at least one entry, got shape \(0,\)"):
+        checks.require_like("like", np.ones(0))
+
+
+def test_trailing_axes_are_those_that_are_asked_for() -> None:
+    assert checks.require_entry("x", np.ones((5, 1, 1))).shape == (5, 1, 1)
+    assert checks.require_shape("x", np.ones((5, 2, 3), np.float32), (2, 3)).dtype == np.float64
+    for shape in ((2, 1), (1, 2)):
+        with pytest.raises(ShapeError, match=r"x: expected one entry \(\.\.\., 1, 1\), got shape"):
+            checks.require_entry("x", np.ones(shape))
+    with pytest.raises(ShapeError, match=r"x: expected the shape \(\.\.\., 2, 3\), got \(2, 3, 2\)"):
+        checks.require_shape("x", np.ones((2, 3, 2)), (2, 3))
+    with pytest.raises(ShapeError, match="x: expected a NumPy array"):
+        checks.require_shape("x", [[1.0]], (1, 1))
+
+
+def test_the_slack_is_that_of_the_rows_in_a_batch_as_well() -> None:
+    """At its ends: a sum that is off by 16 m eps and an entry of -m eps pass, and the next floats do not."""
+    rows = np.full((1, 64, 2), 0.5)
+    for away, fits in ((32 * EPS, True), (33 * EPS, False)):
+        rows[0, 7] = [0.5, 0.5 + away]
+        assert accepts(rows) is fits
+    rows[0, 7] = [1 + 2 * EPS, -2 * EPS]
+    assert accepts(rows)
+    rows[0, 8] = [1 + 3 * EPS, -3 * EPS]
+    with pytest.raises(DomainError, match=r"the entry at \[0, 8, 1\] is -6\.66.*, below -4\.44e-16"):
+        require_row_stochastic("A", rows)
+    for small, fits in ((1048, True), (1049, False)):  # of 2^20: just within a thousandth, and just beyond
+        assert accepts(np.array([[1, small / 2**20]], np.float16)) is fits
+
+
+def test_the_value_that_is_told_is_the_first_that_is_wrong() -> None:
+    with pytest.raises(DomainError, match=r"the entry at \[0, 1\] is -0\.25, below"):
+        require_row_stochastic("A", np.array([[1.25, -0.25], [1.5, -0.5]]))
+    with pytest.raises(DomainError, match=r"row \[0\] sums to 1\.5, which"):
+        require_row_stochastic("A", np.array([[0.5, 1], [1, 1]]))
+
+
+def test_a_weight_ahead_that_rounding_left_below_zero_is_refused() -> None:
+    raw = np.stack([np.stack([np.eye(3)] * 2)] * 5)
+    assert checks.require_causal("A", raw).shape == (5, 2, 3, 3)
+    raw[4, 1, 0] = [1 + EPS, -EPS, 0]
+    with pytest.raises(DomainError, match=r"the entry at \[4, 1, 0, 1\], above the diagonal, is not 0"):
+        checks.require_causal("A", raw)
+
+
+def test_flags_functions_and_lists_are_what_they_are_called() -> None:
+    assert [checks.require_flag("f", value) for value in (True, np.bool_(0))] == [True, False]
+    assert type(checks.require_flag("f", np.bool_(1))) is bool
+    with pytest.raises(DomainError, match="f: expected True or False, got int"):
+        checks.require_flag("f", 1)
+    checks.require_callable("f", len)
+    with pytest.raises(DomainError, match="f: expected a function of an array, got str"):
+        checks.require_callable("f", "len")
+    assert checks.require_sequence("xs", (), "things") == []
+    with pytest.raises(ShapeError, match="xs: expected at least one thing, got none"):
+        checks.require_sequence("xs", [], "things", least=1)
+
+
+def test_a_frozen_holder_keeps_what_the_gate_gave_back() -> None:
+    @dataclass(frozen=True)
+    class Holder:
+        x: Any
+
+    checks.keep(holder := Holder(None), {"x": 1.5})
+    assert holder.x == 1.5

@@ -302,3 +302,18 @@ def test_the_lens_reads_a_batch_of_states() -> None:
     assert np.array_equal(logit_lens(x, many), x @ many)
     with pytest.raises(ShapeError, match="the leading axes do not broadcast"):
         logit_lens(x, draw((3, 4, 5)))
+
+
+def test_the_lens_takes_a_norm_of_a_batch_of_states() -> None:
+    x, U = np.arange(24.0).reshape(2, 3, 4), np.eye(4)[:, :2]
+    assert np.array_equal(logit_lens(x, U, lambda z: 2 * z), 2 * x[..., :2])
+
+
+def test_maps_of_different_widths_score_nothing() -> None:
+    with pytest.raises(ShapeError, match="W_K: expected 2 columns, as W_Q has"):
+        full_qk_circuit(np.eye(3), np.ones((3, 2)), np.ones((3, 1)))
+
+
+def test_the_epsilon_of_an_attribution_is_zero_where_none_is_given() -> None:
+    part, ones = np.array([[1.0, 3.0]]), np.ones((1, 2))
+    assert direct_logit_attribution([part], np.eye(2), ones, 0 * ones, 0 * ones).total().tolist() == [[-1, 1]]

@@ -15,7 +15,9 @@ from resstream.reference import (
     L2,
     LINF,
     Norm,
+    cosine_similarity,
     diameter,
+    dispersion,
     dobrushin,
     dobrushin_overlap,
     frobenius_norm,
@@ -258,3 +260,28 @@ def test_stacks_refuse_layers_that_do_not_fit() -> None:
         smoothing_stack([As], X, [np.eye(3)])
     with pytest.raises(DomainError, match=r"As\[0\]: expected a row-stochastic matrix, but row \[0\] sums to 1.5"):
         skip_stack([As * 1.5], X, [Ws])
+
+
+def test_one_token_in_each_of_a_batch() -> None:
+    one = np.ones((3, 2, 1, 4))
+    for found in (dobrushin(one / 4), dobrushin_overlap(one / 4), diameter(one, L1), mean_pairwise_distance(one)):
+        assert np.array_equal(found, np.zeros((3, 2, 1, 1)))
+
+
+def test_the_dispersion_counts_tokens_and_not_columns() -> None:
+    assert dispersion(np.array([[0.0], [6], [3]])).item() == 6
+    assert dispersion(np.array([[0.0, 1, 2, 3], [2, 3, 4, 5]])).item() == 4
+
+
+def test_every_row_has_its_own_scale_in_a_cosine_and_all_have_one_in_a_spread() -> None:
+    X = np.array([[3e200, 4e200], [3e-200, -4e-200], [0.0, 2.0]])
+    wanted = np.array([[1, -0.28, 0.8], [-0.28, 1, -0.8], [0.8, -0.8, 1]])
+    assert np.abs(cosine_similarity(X) - wanted).max() < 8 * EPS
+    assert abs(relative_spread(np.array([[1e200], [1.0]])).item() - 0.5**0.5) < 4 * EPS
+
+
+def test_a_zero_row_of_either_matrix_is_named() -> None:
+    unit, zero = np.array([[0.0, 1.0]]), np.zeros((1, 2))
+    for X, Y, name in ((zero, unit, "X"), (unit, zero, "Y")):
+        with pytest.raises(DomainError, match=rf"{name}: row \[0\] is zero, so the cosine is not defined"):
+            cosine_similarity(X, Y)

@@ -6,12 +6,13 @@ import dataclasses
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
 
-from resstream.arithmetic import FLOAT64, Array, Ball, BallEntry
+from resstream.arithmetic import FLOAT64, RATIONAL, Array, Ball, BallEntry
 from resstream.errors import DomainError, ShapeError
 from resstream.reference import decomposition
 from resstream.reference.decomposition import (
@@ -19,6 +20,7 @@ from resstream.reference.decomposition import (
     LAYER,
     LENGTH,
     Sum,
+    _fits,
     attribution_by_head,
     attribution_by_layer,
     logit_lens_increments,
@@ -48,6 +50,7 @@ from resstream.reference.transformer import (
     PredictionHead,
     Transformer,
     TransformerBlock,
+    sum_of,
 )
 
 Number = Callable[[Array], Array]
@@ -682,3 +685,143 @@ def test_alibi_falls_with_distance_by_the_slope() -> None:
 def test_what_cannot_be_is_refused(make: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         make()
+
+
+def test_what_is_taken_apart_is_what_the_model_says() -> None:
+    """The logits; the last state where there are none, or where a head that is not linear comes before them."""
+    for name, case in CASES.items():
+        model = made(**case)
+        trace = model.forward(TOKENS)
+        end = trace.final if name.startswith("bert") else trace.logits
+        for found in (
+            attribution_by_layer(model, trace),
+            attribution_by_head(model, trace),
+            path_expansion(model, trace),
+        ):
+            assert found.whole is end
+        assert stream_sum(model, trace).whole is trace.final
+        assert logit_lens_increments(model, trace).whole is (trace.final if trace.logits is None else trace.logits)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_models_in_batches_are_decomposed_one_by_one(name: str) -> None:
+    models = [made(seed=seed, **CASES[name]) for seed in (0, 1, 2)]
+    together = stacked(models)
+    each = [six_sums(model, model.forward(TOKENS)) for model in models]
+    for number, found in enumerate(six_sums(together, together.forward(TOKENS))):
+        assert found.total.shape == found.whole.shape
+        for index, alone in enumerate(sums[number] for sums in each):
+            assert list(found.parts) == list(alone.parts)
+            scale = ROUNDING * alone.scale.item()
+            assert np.abs(found.total[index] - alone.total).max() <= scale
+            for key, part in alone.parts.items():
+                assert np.abs(found.parts[key][index] - part).max() <= scale
+
+
+def test_the_neurons_of_the_last_mlp_are_summed() -> None:
+    model = made()
+    for more in (0, 1):
+        longer = replace(model, blocks=[*model.blocks, *model.blocks[:more]])
+        names = [found.name for found in six_sums(longer, longer.forward(TOKENS))]
+        assert names[3:5] == [f"neurons of mlp {1 + more}", "logit lens"]
+    single = replace(model, blocks=model.blocks[:1])
+    assert six_sums(single, single.forward(TOKENS))[3].name == "neurons of mlp 0"
+    block = replace(model.blocks[0], mlp=replace(model.blocks[0].mlp, b_out=None))
+    single = replace(model, blocks=[block])
+    neurons = neuron_terms(single, single.forward(TOKENS), 0)
+    assert neurons.total.shape == neurons.whole.shape == (1, D)
+
+
+@pytest.mark.parametrize("logits", [True, False])
+def test_how_many_paths_and_entries_are_taken(logits: bool) -> None:
+    """4,096 paths, of fifty million entries together: 3 paths of 16,666,667 numbers are one too many."""
+    model = made(bare=True, rotary=HALVES)
+    assert number_of_paths(model, LENGTH, 4096) == 3 * 4096
+    layers = replace(model, blocks=[*model.blocks, *model.blocks] * 3)
+    assert number_of_paths(layers, LAYER) == 4096
+    assert len(path_expansion(layers, layers.forward(TOKENS), LAYER).parts) == 4096
+    fed_last = replace(layers, blocks=[*layers.blocks[:-1], replace(layers.blocks[-1], mlp=made().blocks[0].mlp)])
+    with pytest.raises(DomainError, match="at most 4096 paths, got 4097"):
+        path_expansion(fed_last, fed_last.forward(TOKENS), LAYER)
+    one = replace(model, blocks=model.blocks[:1])
+    trace = one.forward(TOKENS)
+    for by, rows, width, fits in (
+        (LAYER, 5_000, 5_000, True),
+        (LAYER, 5_000, 5_001, False),
+        (HEAD, 16_666_667, 1, False),
+        (HEAD, 16_666_666, 1, True),
+    ):
+        end = np.broadcast_to(np.zeros(1), (7, rows, width))
+        seen = replace(trace, final=end[..., :1] if logits else end, logits=end if logits else None)
+        assert _fits(one, seen, by) is fits
+
+
+def test_maps_are_batches_that_broadcast() -> None:
+    """In every part of a model: what has two leading axes of 2 and of 3 is refused where it is made."""
+
+    def two(*shape: int) -> Array:
+        return np.ones((2, *shape))
+
+    def three(*shape: int) -> Array:
+        return np.ones((3, *shape))
+
+    first = made().blocks[0].attention
+    for make in (
+        lambda: NormLayer("layer", two(1, 4), three(1, 4)),
+        lambda: AttentionLayer(two(1, 4, 3), three(1, 4, 3), two(1, 4, 3), two(1, 3, 4)),
+        lambda: replace(first, W_Q=two(H, D, 3), b_O=three(1, D)),
+        lambda: FeedForward(two(4, 5), three(5, 4)),
+        lambda: PredictionHead(two(4, 4), three(1, 4), NormLayer()),
+        lambda: Transformer(two(7, 4), [], unembedding=three(4, 7)),
+        lambda: sum_of({"a": two(4, 4), "b": three(4, 4)}),
+    ):
+        with pytest.raises(ShapeError, match="the leading axes do not broadcast"):
+            make()
+    assert replace(made(alibi=True), embedding=two(SYMBOLS, D)).alibi.shape == (H, 1, 1)  # a slope for each head
+    assert replace(first, W_Q=three(H, D, 3), b_O=three(1, D)).W_Q.shape == (3, H, D, 3)
+
+
+def test_parts_of_a_model_have_the_sizes_of_each_other() -> None:
+    block = made().blocks[0]
+    for make, message in (
+        (lambda: NormLayer("layer", np.ones((1, 3)), np.ones((1, 2))), r"bias: expected the shape \(\.\.\., 1, 3\)"),
+        (lambda: NormLayer("layer", np.ones((2, 3))), r"gain: expected the shape \(\.\.\., 1, 3\)"),
+        (lambda: AttentionLayer(*[np.ones((4, 4))] * 4), r"W_Q: expected the shape \(\.\.\., heads, rows, columns\)"),
+        (lambda: PredictionHead(np.ones((2, 3)), np.ones((1, 2)), NormLayer()), r"b: expected the shape .* 1, 3\)"),
+        (lambda: Transformer(np.ones((7, 5)), [block]), r"blocks\[0\]\.W_Q: expected 5 rows, as embedding has columns"),
+        (
+            lambda: Transformer(np.ones((7, D)), [replace(block, mlp=FeedForward(np.ones((5, 4)), np.ones((4, 5))))]),
+            r"blocks\[0\]\.W_in: expected 6 rows, as embedding has columns",
+        ),
+        (lambda: made().forward(TOKENS[None]), r"tokens: expected integers \(n,\), got shape \(1, 4\)"),
+        (lambda: sum_of({"a": np.ones((3, 4)), "b": np.ones((3, 1))}), "parts: expected one width, and one number of"),
+        (lambda: sum_of({"a": np.ones((3, 4)), "b": np.ones((2, 4))}), "parts: expected one width, and one number of"),
+    ):
+        with pytest.raises(ShapeError, match=message):
+            make()
+    assert PredictionHead(np.ones((5, 2, 3)), np.ones((1, 3)), NormLayer()).b.shape == (1, 3)
+
+
+def test_what_a_part_is_where_nothing_is_said() -> None:
+    x = np.array([[1.0, 3]])
+    assert NormLayer()(x).tolist() == [[-1, 1]]
+    assert Transformer(np.ones((7, D)), []).causal
+    rational = NormLayer(epsilon=RATIONAL.array([[3]]))  # an epsilon says by itself in what numbers it is
+    assert rational(RATIONAL.array([[1, 3]])).tolist() == [[Fraction(-1, 2), Fraction(1, 2)]]
+    shared = made(**CASES["llama"]).blocks[0].attention
+    assert np.array_equal(shared.keys_map, shared.W_K[[0, 0]])
+
+
+@pytest.mark.parametrize("most", [1, 4, 1 << 53])
+def test_a_model_takes_as_many_tokens_as_its_context_holds(most: int) -> None:
+    model = replace(made(rotary=HALVES), context=most)
+    n = min(most, 4)
+    assert model.forward(TOKENS[:n]).final.shape == (n, D)
+    if most < 5:
+        with pytest.raises(DomainError, match=f"tokens: expected at most {most}, as far as"):
+            model.forward(np.array([0, 1, 2, 3, 4]))
+    for wrong in (0, 2**53 + 1):
+        with pytest.raises(DomainError, match="context: expected a whole number"):
+            replace(model, context=wrong)
+    learned = made()
+    assert learned.forward(np.zeros(9, dtype=int)).final.shape == (9, D)
