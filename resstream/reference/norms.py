@@ -365,7 +365,7 @@ def _largest_singular_value(W: arb_mat, bits: int) -> arb:
 
 
 def _in_general_position(G: arb_mat) -> arb_mat:
-    """G between two reflections, with its eigenvalues: FLINT finds too few eigenvectors where blocks share one."""
-    v = arb_mat([[k * k + 1] for k in range(G.nrows())])
-    reflection = arb_mat(G.nrows(), G.nrows(), 1) - v * v.transpose() * 2 / (v.transpose() * v)[0, 0]
-    return reflection * G * reflection
+    """G in another basis, with its eigenvalues: FLINT finds too few eigenvectors where entries are equal."""
+    size = G.nrows()
+    basis = arb_mat(np.linalg.qr(np.random.default_rng(size).standard_normal((size, size)))[0].tolist())
+    return basis * G * basis.inv()
