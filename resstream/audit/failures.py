@@ -264,7 +264,7 @@ def _rescue(at: _Map, label: str, sizes: dict[str, range], over: dict[str, Domai
     narrowed = {name: sizes.get(name, values) for name, values in failing.items()}
     instances = evaluations = 0
     searches = [(sizes, SEEDS)]
-    if not sizes:
+    if not sizes and narrowed != at.claim.size_ranges():
         searches.append((narrowed, SEEDS))
     further = {name: _further(name, sizes, at.claim) for name in at.claim.size_ranges() if name not in sizes}
     for chosen, seeds in searches:

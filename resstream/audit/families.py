@@ -63,12 +63,22 @@ class Measured:
     outcome: str
 
 
-def measure(claim: Claim, raw: Instance) -> Measured | None:
-    """The certified ratio of a claim's sides at an instance that meets its hypotheses; None where it says nothing."""
+def judgement(claim: Claim, raw: Instance) -> judge.Judgement | None:
+    """What an instance does to a claim; None where that cannot be computed."""
     try:
-        found = judge.judge(claim, raw)
+        return judge.judge(claim, raw)
     except (ResstreamError, ArithmeticError, ValueError):
         return None
+
+
+def measure(claim: Claim, raw: Instance) -> Measured | None:
+    """The certified ratio of a claim's sides at an instance that meets its hypotheses; None where it says nothing."""
+    found = judgement(claim, raw)
+    return None if found is None else measured(claim, raw, found)
+
+
+def measured(claim: Claim, raw: Instance, found: judge.Judgement) -> Measured | None:
+    """The same of an instance that has been judged."""
     if found.outcome not in (judge.HOLDS, judge.TIED):
         return None
     lhs, rhs = _number(found.lhs), _number(found.rhs)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from resstream.arithmetic import Array, Exact, exact
 from resstream.audit import forms, restate
 from resstream.audit.ascent import ascend
 from resstream.audit.attack import Attack, Outcome, certified
-from resstream.audit.families import SMALLEST, best_family, measure
+from resstream.audit.families import SMALLEST, best_family, judgement, measure, measured
 from resstream.audit.result import (
     AT_ZERO,
     ATTAINED,
@@ -39,6 +39,7 @@ from resstream.errors import ResstreamError
 from resstream.falsify import climb, corners, engines, judge
 from resstream.falsify.certify import Certificate
 from resstream.falsify.counterexample import Exhibit
+from resstream.falsify.search import NEAR as NO_SUSPECT
 from resstream.falsify.search import scores_of
 from resstream.falsify.shrink import Shrinker
 
@@ -77,6 +78,9 @@ SUSPECTS = 24
 
 CLEAR = 1e-6
 """Relative margins below this may be rounding: the best one beyond it is kept as well."""
+
+TIED = 1e-15
+"""A relative margin that floats cannot tell from none."""
 
 SEEDS = 2
 
@@ -175,11 +179,15 @@ class _Record:
         known = self.found.get(shape)
         return known[0][0] if known else 4.0
 
-    def candidates(self, shape: Shape) -> Iterator[Instance]:
-        """Instances of a shape worth judging, the best first."""
-        yield from (raw for _, raw in self.found.get(shape, ()))
+    def simplest(self, shape: Shape) -> tuple[float, int]:
+        """By which shapes are ordered: their best scores, and the sum of their sizes where these are as good."""
+        return _digits(self.best(shape)), sum(size for _, size in shape[0])
+
+    def candidates(self, shape: Shape) -> Iterator[tuple[float, Instance]]:
+        """Instances of a shape worth judging, with their scores, the best first."""
+        yield from self.found.get(shape, ())
         if shape in self.clear:
-            yield self.clear[shape][1]
+            yield self.clear[shape]
 
     def climb_at(self, shape: Shape, evaluations: int = CLIMB, fresh: bool = False) -> float:
         """Climb at one shape, then ascend; the score where that ended. fresh: not from what is known."""
@@ -201,7 +209,7 @@ class _Record:
         reached = 4.0
         for score, raw in ends:
             top = score
-            if 1e-15 < score < 2 and self.claim.batched is not False:
+            if TIED < score < 2 and self.claim.batched is not False:
                 for _ in range(2):
                     top, raw = ascend(self.claim, raw, self.show)
             reached = min(reached, top)
@@ -216,27 +224,45 @@ class _Judged:
         self.best: dict[Shape, tuple[float, float, Instance]] = {}
         """Gap (one less the ratio), ratio, instance."""
         self.refuting: list[Certificate] = []
+        self._seen: dict[int, Instance] = {}
 
-    def look_at(self, shape: Shape) -> None:
-        """Judge the candidates of a shape."""
-        for raw in self.record.candidates(shape):
-            self.judge(raw)
+    def attains(self, shape: Shape) -> bool:
+        """Whether an instance of a shape has equal sides: no ratio is larger."""
+        return shape in self.best and self.best[shape][0] == 0
+
+    def adds_nothing(self, shape: Shape) -> bool:
+        """Whether equality is known at every value that the sizes of a shape have, and at sizes of 2 or more."""
+        equal = [dict(known[0]) for known in self.best if self.attains(known)]
+        beyond = any(all(size >= 2 for size in sizes.values()) for sizes in equal)
+        return beyond and all(any(sizes[name] == value for sizes in equal) for name, value in shape[0])
+
+    def look_at(self, shape: Shape, most: int | None = None) -> None:
+        """Judge the candidates of a shape, the best first, as long as one may be better than what is known."""
+        for score, raw in islice(self.record.candidates(shape), most):
+            if self.attains(shape) or (shape in self.best and score >= NO_SUSPECT):
+                return
+            if id(raw) not in self._seen:
+                self._seen[id(raw)] = raw
+                self.judge(raw)
 
     def judge(self, raw: Instance) -> None:
         """Judge an instance, and keep it if its ratio is the largest of its shape."""
-        if not _says_something(self.claim, raw):
+        if not _says_something(self.claim, raw):  # first, as two zeros take long to be told from each other
             return
-        measured = measure(self.claim, raw)
-        if measured is None:
+        found = judgement(self.claim, raw)
+        if found is not None and found.outcome == judge.VIOLATED:
             certificate = certified(self.claim, raw)
             if certificate is not None:
                 self.refuting.append(certificate)
+        one = None if found is None else measured(self.claim, raw, found)
+        if one is None:
             return
-        shape, gap = _shape(raw), float(measured.gap)
-        if gap == 0 and measured.gap != 0:
+        shape = _shape(raw)
+        gap = float(one.gap)
+        if gap == 0 and one.gap != 0:
             gap = SMALLEST  # no equality
         if shape not in self.best or gap < self.best[shape][0]:
-            self.best[shape] = (gap, _from_below(measured.ratio), raw)
+            self.best[shape] = (gap, _from_below(one.ratio), raw)
 
 
 def _from_below(ratio: Any) -> float:
@@ -271,6 +297,10 @@ def sharpness(
     ends: dict[Shape, list[float]] = {}
     with suppress(_TimeIsUp):
         for shape in _targets(claim, record):
+            if record.best(shape) <= TIED:
+                judged.look_at(shape, most=1)
+            if judged.attains(shape):
+                continue
             ends[shape] = [record.climb_at(shape), record.climb_at(shape, fresh=True)]
             while len(ends[shape]) < STARTS and not _is_settled(ends[shape], record.best(shape)):
                 ends[shape].append(record.climb_at(shape, fresh=True))
@@ -278,8 +308,9 @@ def sharpness(
         certificate = certified(claim, raw)
         if certificate is not None:
             judged.refuting.append(certificate)
-    for shape in record.found:
-        judged.look_at(shape)
+    for shape in sorted(record.found, key=record.simplest):
+        if not judged.adds_nothing(shape):
+            judged.look_at(shape)
     if not judged.best:
         return Sharpness(UNSURE, 0.0, evaluations=record.evaluations), judged.refuting, []
     telling = [raw for _, raw in sorted(record.clear.values(), key=lambda pair: pair[0])[:EXTREMALS]]
@@ -369,7 +400,7 @@ def _targets(claim: Claim, record: _Record) -> Iterator[Shape]:
 
 def _best_shapes(record: _Record) -> list[Shape]:
     """The best shape of all, and the best of those whose sizes are 2 or more (last, if there is one)."""
-    ordered = sorted(record.found, key=lambda shape: (_digits(record.best(shape)), sum(v for _, v in shape[0])))
+    ordered = sorted(record.found, key=record.simplest)
     ordered = [shape for shape in ordered if record.best(shape) < 1]
     nontrivial = [shape for shape in ordered if all(size >= 2 for _, size in shape[0])]
     return list(dict.fromkeys([*ordered[:1], *nontrivial[:1]]))
