@@ -144,9 +144,10 @@ def audit(
 ) -> Audit:
     """Everything there is to ask about a claim, within a limit in seconds.
 
-    budget: evaluations of the search for a counterexample. quick: no thresholds, no sizes beyond the stated ones, and
-    no longer search with the time that is left. memory: a directory of counterexamples of earlier runs, which join the
-    pool, and in which new ones are kept. progress: called with each question, its number and their number.
+    budget: evaluations of the search for a counterexample. quick: no thresholds, no sizes beyond the stated ones, no
+    longer search with the time that is left, and what is changed is searched no longer than the claim. memory: a
+    directory of counterexamples of earlier runs, which join the pool, and in which new ones are kept. progress: called
+    with each question, its number and their number.
     kept: called with the audit as it stands after each question, for a caller that may have to end a claim that does
     not end by itself. Ctrl-C ends the audit, and what was found by then is returned. Raises ClaimError for a badly
     stated claim, and Contradiction where a proof and a certified counterexample speak of the same instances.
@@ -413,8 +414,12 @@ def _ask_of_refuted(run: _Run) -> None:
 
 
 def _as_main(run: _Run) -> int:
-    """Evaluations for each of two seeds, of a rescue or of what may be superfluous: together no less than asked."""
-    return max(run.budget, -(-run.audit.budget // failing.SEEDS))
+    """Evaluations for each of two seeds, of a rescue or of what may be superfluous: together no less than asked.
+
+    A quick audit has no more than that.
+    """
+    half = -(-run.audit.budget // failing.SEEDS)
+    return half if run.quick else max(run.budget, half)
 
 
 def _keep_worst(run: _Run, found: violations.Worst) -> None:

@@ -95,6 +95,12 @@ def test_a_claim_that_nothing_saves_says_so():
     assert outcomes(found) == {(): FAILS}
 
 
+def test_a_restriction_is_searched_once_by_each_seed():
+    found = mapped(claim("trial", over={"x": Scalar()})(lambda x: at_most(0, x)))
+    assert [rescue.evaluations for rescue in found.rescue] == [2 * 4096] * len(saved(found))
+    assert "x in Scalar(low=0)" in saved(found)
+
+
 def test_no_seconds_left_is_no_error_and_nothing_survives():
     found = mapped(contraction.contraction_diameter_squared, left=lambda: 0.0)
     assert SURVIVES not in {cell.outcome for cell in found.cells}

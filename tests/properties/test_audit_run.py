@@ -18,7 +18,7 @@ from resstream.audit import run as runs
 from resstream.audit.report import data, markdown, referee, words
 from resstream.claim import at_least, at_most, claim, more_than, size
 from resstream.cli import app
-from resstream.domains import Matrix, NonConstant, RowStochastic
+from resstream.domains import Matrix, NonConstant, Positive, RowStochastic
 from resstream.errors import ClaimError
 from resstream.falsify import falsify
 from resstream.falsify.counterexample import from_json
@@ -68,6 +68,11 @@ def survivor():
 @pytest.fixture(scope="module")
 def refuted():
     return audit(contracts_twice)
+
+
+def test_a_quick_audit_searches_without_a_domain_as_long_as_the_claim():
+    found = audit(claim("trial", over={"x": Positive("d")}, sizes={"d": range(1, 4)})(lambda x: at_most(0, square(x))))
+    assert [variant.evaluations for variant in found.necessity] == [BUDGET]
 
 
 def test_a_true_claim_is_asked_every_question(survivor):

@@ -75,6 +75,19 @@ def test_an_attained_bound_is_found_attained_at_sizes_beyond_one():
     assert found.shown.judgement.lhs == found.shown.judgement.rhs != 0
 
 
+def test_where_equality_is_attained_nothing_is_climbed():
+    def summed(factor):
+        @claim("trial", over={"x": Vector("d")}, sizes={"d": range(2, 6)})
+        def trial(x):
+            return at_most(absolute(total(x)), factor * row_norms(x, L1))
+
+        return trial
+
+    attained, missed = how_sharp(summed(1)), how_sharp(summed(2))
+    assert attained.by_size == {"d": dict.fromkeys(range(2, 6), 1.0)}
+    assert attained.evaluations <= BUDGET < missed.evaluations
+
+
 def test_a_loose_bound_is_found_loose_by_its_factor_and_that_is_named():
     found = how_sharp(bounded_by(10))
     assert found.status == LOOSE
