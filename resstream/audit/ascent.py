@@ -37,8 +37,6 @@ def ascend(
     iterations: int = ITERATIONS,
 ) -> tuple[float, Instance]:
     """The best score found from a start, and the instance (float64 raw numbers) that has it."""
-    from scipy.optimize import minimize
-
     parts = claim.parts(start.sizes, start.options)
     moving = corners.real(parts)
     count = sum(int(np.prod(part.shape)) for part in moving.values())
@@ -48,6 +46,8 @@ def ascend(
     ]
     if not count or count > ENTRIES:
         return best[0]
+    from scipy.optimize import minimize  # which takes time to import
+
     begin = np.concatenate([floats[name].reshape(-1) for name in moving])
     scale = float(np.abs(begin).max()) or 1.0
     offsets = np.concatenate([np.zeros((1, count)), np.eye(count), -np.eye(count)])

@@ -26,6 +26,9 @@ ROUNDS = 3
 TOP = 3
 """Instances of a shape that are judged."""
 
+LOWEST = 1e-8 - 1
+"""The score where a side is nothing beside the other, or of the other sign, to rounding: none is lower."""
+
 
 @dataclass
 class Worst:
@@ -103,7 +106,7 @@ def _climbed(
     if dict(sizes) == dict(start.sizes):
         floats = {key: np.asarray(x, dtype=float) for key, x in start.arrays.items()}
         seen.append((0.0, Instance(start.sizes, start.options, floats)))
-    tops = [ascend(claim, raw, score, attack.left)[1] for _, raw in seen[:2]]
+    tops = [ascend(claim, raw, score, attack.left)[1] for value, raw in seen[:2] if value > LOWEST]
     return [*tops, *(raw for _, raw in seen)]
 
 
