@@ -117,6 +117,27 @@ CONCERNS: dict[str, list[str]] = {
         "tests/properties/test_sizes.py tests/properties/test_packs.py tests/properties/test_growth.py",
     ],
     "resstream/domains*": ["tests/properties/test_domains*.py"],
+    **{
+        f"resstream/domains/{stem}.py": [f"tests/properties/{own}.py", "tests/properties/test_domains*.py"]
+        for stem, own in {
+            "base": "test_domains_base",
+            "cubature": "test_domains_cubature",
+            "current": "test_domains_current",
+            "expectation": "test_expectation",
+            "finite": "test_quantified.py tests/properties/test_expectation",
+            "invertible": "test_domains_invertible.py tests/properties/test_prove_pieces",
+            "laws": "test_domains_laws",
+            "matrices": "test_domains_matrices",
+            "models": "test_domains_models",
+            "norms": "test_domains_norms.py tests/properties/test_prove_pieces",
+            "orthogonal": "test_domains_orthogonal",
+            "pieces": "test_domains_pieces",
+            "scalars": "test_domains_scalars",
+            "sizes": "test_domains_sizes",
+            "trial": "test_domains_trial",
+            "triangular": "test_domains_triangular",
+        }.items()
+    },
     "resstream/falsify/judge.py": ["tests/properties/test_judge*.py", "tests/soundness/test_tricks.py"],
     "resstream/falsify/verdict.py": ["tests/properties/test_verdict.py", "tests/soundness/test_tricks.py"],
     "resstream/falsify/certify.py": ["tests/properties/test_certify*.py", "tests/properties/test_judge*.py"],

@@ -157,7 +157,8 @@ def inhabited(
 
 
 def _few(values: list[int]) -> list[int]:
-    return values if len(values) <= 2 * TRIED else [*values[:TRIED], *values[-TRIED:]]
+    """Those that are looked at, as a list of its own."""
+    return list(values) if len(values) <= 2 * TRIED else [*values[:TRIED], *values[-TRIED:]]
 
 
 def _range(name: str, values: list[int]) -> range:

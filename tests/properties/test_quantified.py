@@ -28,6 +28,8 @@ from resstream.domains import (
     NonNegative,
     Orthogonal,
     Permutation,
+    Piece,
+    Positive,
     RowStochastic,
     Subset,
     Vector,
@@ -69,7 +71,28 @@ def test_all_members_of_a_finite_domain(domain, sizes, count):
     assert all(domain.contains(value, sizes) for value in found)
 
 
-@pytest.mark.parametrize("domain", [Matrix("n", 1), RowStochastic("n"), Orthogonal("n"), NonNegative("n", 1)])
+@dataclasses.dataclass(frozen=True)
+class Conditioned(Domain):
+    """One matrix, which is known by a condition."""
+
+    def piece(self, unknowns, sizes, options):  # noqa: ARG002
+        x = np.array([[unknowns.one()]])
+        unknowns.assume(x, ">")
+        return Piece(x, {})
+
+    def parts(self, sizes, options):  # noqa: ARG002
+        return {}
+
+    def build(self, raw, options, sizes):  # noqa: ARG002
+        return RATIONAL.array([[1]])
+
+
+@pytest.mark.parametrize(
+    "domain",
+    [
+        Matrix("n", 1), RowStochastic("n"), Orthogonal("n"), NonNegative("n", 1), Positive("n", 1), Conditioned(),
+    ],
+)  # fmt: skip
 def test_what_is_not_finite(domain):
     with pytest.raises(DomainError, match="expected a finite domain, got one with"):
         members(domain, {"n": 2})
@@ -79,6 +102,12 @@ def test_what_is_not_finite(domain):
 def test_what_is_too_large_to_be_gone_through(domain):
     with pytest.raises(Undecided, match="is not gone through: more than 256 pieces"):
         members(domain, {"n": 9})
+
+
+def test_as_many_members_as_are_gone_through():
+    assert [int(str(value.item())) for value in members(Whole(-5, 250), {})] == list(range(-5, 251))
+    with pytest.raises(Undecided, match="more than 256 pieces"):
+        members(Whole(-5, 251), {})
 
 
 def test_sizes_at_which_there_are_too_many_members_are_undecided():
