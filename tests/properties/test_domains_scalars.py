@@ -116,6 +116,8 @@ def test_what_is_drawn_of_numbers_in_order():
         "gaps": ((1, 3), "weight", (None, None)),
     }
     assert Ordered().count == 2
+    with pytest.raises(DomainError, match="Ordered: count: expected a name"):
+        Ordered(0)
     assert Ordered("k").excluded({"k": 1}) == "one number has no order"
     assert Ordered("k").excluded({"k": 2}) == ""
 
