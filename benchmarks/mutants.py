@@ -132,6 +132,7 @@ CONCERNS: dict[str, list[str]] = {
             "norms": "test_domains_norms.py tests/properties/test_prove_pieces",
             "orthogonal": "test_domains_orthogonal",
             "pieces": "test_domains_pieces",
+            "projections": "test_domains_projections",
             "scalars": "test_domains_scalars",
             "sizes": "test_domains_sizes",
             "trial": "test_domains_trial",

@@ -36,6 +36,7 @@ from resstream.domains import (
     SymmetricDoublyStochastic,
     Tokens,
     Whole,
+    projections,
 )
 from resstream.domains.base import Projected
 from resstream.errors import DomainError
@@ -215,3 +216,91 @@ def test_a_pair_and_a_tuple_are_given_as_tuples() -> None:
         pair.at(head=A, xs=([1.0, 2.0], [3.0, 4.0]))
     with pytest.raises(DomainError, match=r"head\[0\]: row 0 sums to 0.9"):
         pair.at(head=(A * np.float32(0.9), X), xs=([1.0, 2.0], [3.0, 4.0]))
+
+
+# ---- each by itself, by hand -------------------------------------------------
+
+
+def told(found: Projected) -> list[tuple[str, Any, int, int, Any]]:
+    return [(one.text, one.value, one.wanted, one.terms, one.scale) for one in found.missed]
+
+
+def test_rows_are_divided_by_their_sums_unless_they_sum_to_zero() -> None:
+    found = projections.of_row_sums(RATIONAL.array([[1, 2, 1], [0, 0, 0]]))
+    assert (found.member == RATIONAL.array([["1/4", "1/2", "1/4"], [0, 0, 0]])).all()
+    assert told(found) == [("row 0 sums to", 4, 1, 3, 1), ("row 1 sums to", 0, 1, 3, 1)]
+
+
+def test_rows_and_columns_are_moved_to_sums_of_one_and_away_from_what_is_below_zero() -> None:
+    found = projections.balanced(RATIONAL.array([[1, 0], [1, 1]]))
+    assert (found.member == RATIONAL.array([["3/4", "1/4"], ["1/4", "3/4"]])).all()
+    assert [one[:3] for one in told(found)] == [
+        ("row 0 sums to", 1, 1), ("row 1 sums to", 2, 1), ("column 0 sums to", 2, 1), ("column 1 sums to", 1, 1),
+    ]  # fmt: skip
+    below = projections.balanced(RATIONAL.array([[2, -1], [-1, 2]])).member
+    assert (below == RATIONAL.array([[1, 0], [0, 1]])).all()
+    three = RATIONAL.array([[1, 0, 0], [0, 1, 0], [0, 1, 1]])
+    assert (total(projections.balanced(three).member) == 1).all()
+    assert (total(projections.balanced(three).member, -2) == 1).all()
+
+
+def test_entries_across_the_diagonal_are_made_alike() -> None:
+    found = projections.mirrored(RATIONAL.array([[1, 2, 3], [4, -9, 6], [7, 8, 0]]))
+    assert (found.member == RATIONAL.array([[1, 3, 5], [3, -9, 7], [5, 7, 0]])).all()
+    assert told(found) == [
+        ("entry [1, 0] less entry [0, 1] is", 2, 0, 3, 9),
+        ("entry [2, 0] less entry [0, 2] is", 4, 0, 3, 9),
+        ("entry [2, 1] less entry [1, 2] is", 2, 0, 3, 9),
+    ]
+
+
+def test_rows_are_moved_to_the_sphere_along_a_line_from_a_pole() -> None:
+    """The pole is opposite to the largest entry: (0, -1) for (0, 2)."""
+    x = RATIONAL.array([[0, 2], [-3, 0], ["3/5", "4/5"], ["1/2", 0]])
+    found = projections.on_the_sphere(x)
+    assert (found.member == RATIONAL.array([[0, 1], [-1, 0], ["3/5", "4/5"], [1, 0]])).all()
+    assert [one[:4] for one in told(found)] == [
+        ("row 0 has the squared length", 4, 1, 2), ("row 1 has the squared length", 9, 1, 2),
+        ("row 2 has the squared length", 1, 1, 2), ("row 3 has the squared length", Fraction(1, 4), 1, 2),
+    ]  # fmt: skip
+    inside = projections.on_the_sphere(x, inside=True)
+    assert (inside.member == RATIONAL.array([[0, 1], [-1, 0], ["3/5", "4/5"], ["1/2", 0]])).all()
+    assert [one[0] for one in told(inside)] == ["row 0 has the squared length", "row 1 has the squared length"]
+    oblique = projections.on_the_sphere(RATIONAL.array([[1, 2]])).member  # from (0, -1) through (1, 2)
+    assert (oblique == RATIONAL.array([["3/5", "4/5"]])).all()
+
+
+def test_elimination_takes_away_what_is_of_low_rank() -> None:
+    x = RATIONAL.array([[1, 2, 1], [2, 4, 3]])
+    found = projections.of_low_rank(x, 1)
+    assert (found.member == RATIONAL.array([["1", "2", "3/2"], [2, 4, 3]])).all()
+    assert told(found)[2] == ("1 steps of elimination leave at [0, 2]", Fraction(-1, 2), 0, 3, 4)
+    assert len(told(found)) == 6
+    assert (projections.of_low_rank(x, 2).member == x).all()
+    assert (projections.of_low_rank(x, 3).member == x).all()
+    assert (projections.of_low_rank(0 * x, 1).member == 0).all()
+
+
+def test_places_that_are_refused_are_named() -> None:
+    x = RATIONAL.array([[0, 0, 0], [1, -2, -3]])
+    with pytest.raises(DomainError, match=r"expected entries of at least 0, got -2\.0 at \[1, 1\]"):
+        projections.require_nonnegative(x)
+    projections.require_nonnegative(x[:1])
+    with pytest.raises(DomainError, match=r"expected 0 at \[1, 1\] in Somewhere, got -2\.0"):
+        projections.require_allowed(x, np.array([[True, True, True], [True, False, False]]), "Somewhere")
+    projections.require_allowed(x, np.array([[False, False, False], [True, True, True]]), "Somewhere")
+
+
+def test_the_diagonal_is_raised_until_no_eigenvalue_is_below_zero() -> None:
+    def is_nonnegative(x: Any) -> bool:
+        return bool((x[0, 0] >= 0) & (x[1, 1] >= 0))
+
+    found = projections.lifted(RATIONAL.array([[-2, 0], [0, 3]]), is_nonnegative)
+    assert found.member[0, 0] >= 0
+    assert found.member[0, 0] < Fraction(1, 10**10)
+    assert found.member[1, 1] - found.member[0, 0] == 5
+    text, value, wanted, terms, scale = told(found)[-1]
+    assert (text, wanted, terms, scale) == ("an eigenvalue is as low as", 0, 2, 3)
+    assert value + 2 == -found.member[0, 0]
+    assert len(told(found)) == 2
+    assert projections.lifted(RATIONAL.array([[1, 0], [0, 1]]), is_nonnegative).member[0, 0] == 1 + Fraction(2.0**-1022)
