@@ -109,7 +109,7 @@ def _starts(
         if part.kind == "whole":
             out[name] = part.draw(rng, count)
             continue
-        patterns = np.rint(structures.bank(rng, part, chosen))
+        patterns = np.rint(structures.bank(rng, part, chosen, structures.BANK))
         picked = patterns[rng.integers(len(patterns), size=(count, *part.shape[:-2]))]
         drawn = _drawn(letters[name], rng, (count, *part.shape))
         density = rng.random((count, *[1] * len(part.shape)))

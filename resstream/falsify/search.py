@@ -43,6 +43,9 @@ NEAR = 1e-9
 NUDGE = 1e-9
 """Relative change of the raw entries under which a real violation stays, and a rounding artefact jumps."""
 
+SELDOM = 1 / 8
+"""Part of the batches whose suspects are judged where some dozens of them were cleared in the same chunk."""
+
 FAULTS = 32
 """Instances on which evaluation raised that a chunk looks into; more of them are counted, and not judged."""
 
@@ -388,8 +391,10 @@ def examine(
         nearest = int(np.argmin(np.where(clear, relative, np.inf)))
         tally.nearer(float(relative[nearest]), accepted.at(nearest))
     tally.suspects += int(np.count_nonzero(relative < 0))
-    # A chunk whose suspects were all cleared so far looks at fewer of the next ones.
-    most = SUSPECTS if tally.acquitted < 3 * SUSPECTS else 2
+    most = SUSPECTS
+    if tally.acquitted >= 3 * SUSPECTS:
+        # A chunk whose suspects were all cleared so far looks at fewer of the next ones, and then at fewer batches.
+        most = 2 if tally.acquitted < 12 * SUSPECTS or rng.random() < SELDOM else 0
     for index in _to_judge(claim, accepted, margin, rng, by_lot, most, NEAR if ties else 0.0):
         instance = accepted.at(index)
         if judged is not None:
@@ -426,7 +431,7 @@ def _to_judge(
     suspicious = np.flatnonzero(~(relative >= near))
     orders = [_softened(margin), relative]
     ranked = [suspicious[np.argsort(order[suspicious], kind="stable")] for order in orders]
-    certain = _steady(claim, accepted, ranked, relative)[: SUSPECTS // 2]
+    certain = _steady(claim, accepted, ranked, relative)[: SUSPECTS // 2] if most else []
     picked = [*certain, *(place for order in ranked for place in order[: most // 2])][: max(most, len(certain))]
     picked += list(np.flatnonzero(np.isnan(relative))[:SUSPECTS])  # where there may be no value at all
     if by_lot:

@@ -87,7 +87,7 @@ def structured_batch(claim: Claim, shape: Shape, rng: np.random.Generator, count
 def _filled(part: Part, rng: np.random.Generator, count: int, chosen: Theme) -> Array:
     if part.kind == "whole":
         return part.draw(rng, count)
-    patterns = bank(rng, part, chosen)
+    patterns = bank(rng, part, chosen, min(BANK, count * math.prod(part.shape[:-2])))
     picked = patterns[rng.integers(len(patterns), size=(count, *part.shape[:-2]))]
     dressed = _dressed(rng, picked)
     each = (count, *[1] * len(part.shape))
@@ -107,11 +107,12 @@ def families(part: Part, chosen: Theme) -> Sequence[Pattern]:
     return [fitting[int(place * len(fitting))] for place in chosen] or fitting
 
 
-def bank(rng: np.random.Generator, part: Part, chosen: Theme) -> Array:
+def bank(rng: np.random.Generator, part: Part, chosen: Theme, count: int) -> Array:
     """Patterns (count, rows, columns), of every family about as many."""
     rows, columns = part.shape[-2:]
     fitting = families(part, chosen)
-    made = [fitting[k % len(fitting)](rng, rows, columns) for k in range(BANK)]
+    order = rng.permutation(len(fitting))  # of few patterns any family may be the first
+    made = [fitting[order[k % len(fitting)]](rng, rows, columns) for k in range(count)]
     return np.stack([np.broadcast_to(np.asarray(x, dtype=float), (rows, columns)) for x in made])
 
 
