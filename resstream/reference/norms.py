@@ -52,6 +52,9 @@ LARGEST_EXPONENT = 100
 MOST_SIGNS = 12
 """An operator norm that is a maximum over all rows of signs takes rows of this length."""
 
+BASES = 3
+"""In how many bases FLINT is asked for the eigenvalues of a Gram matrix."""
+
 
 @dataclass(frozen=True, eq=False)
 class Norm:
@@ -343,11 +346,13 @@ def _largest_singular_value(W: arb_mat, bits: int) -> arb:
     is known at the end: ||T||_F^2 <= ||T|| <= ||T||_F, which a gap between the singular values closes much sooner.
     """
     gram = W.transpose() * W if W.ncols() <= W.nrows() else W * W.transpose()
-    with suppress(ValueError):
-        values = acb_mat(_in_general_position(gram)).eig(multiple=True)
-        largest = reduce(arb.max, [value.real for value in values]).sqrt()
-        if largest.rel_accuracy_bits() > bits:
-            return largest
+    trace = gram.trace().mid()  # its method knows but one scale
+    for number in range(BASES):
+        with suppress(ValueError):
+            values = acb_mat(_in_another_basis(gram / trace, number)).eig(multiple=True)
+            largest = (trace * reduce(arb.max, [value.real for value in values])).sqrt()
+            if largest.rel_accuracy_bits() > bits:
+                return largest
     N, traces, moved = W, [], [arb(0)]
     while True:
         product = N.transpose() * N
@@ -364,8 +369,8 @@ def _largest_singular_value(W: arb_mat, bits: int) -> arb:
     return largest
 
 
-def _in_general_position(G: arb_mat) -> arb_mat:
-    """G in another basis, with its eigenvalues: FLINT finds too few eigenvectors where entries are equal."""
+def _in_another_basis(G: arb_mat, number: int) -> arb_mat:
+    """G in a basis of that number, with its eigenvalues: FLINT finds too few eigenvectors where entries are equal."""
     size = G.nrows()
-    basis = arb_mat(np.linalg.qr(np.random.default_rng(size).standard_normal((size, size)))[0].tolist())
+    basis = arb_mat(np.linalg.qr(np.random.default_rng(number).standard_normal((size, size)))[0].tolist())
     return basis * G * basis.inv()
