@@ -17,14 +17,13 @@ import random
 import re
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from statistics import median
 from typing import Any
 
-ROOT = Path(__file__).parent.parent
+from earlier import ROOT, environment, sources
 
 EFFORT = {"seconds", "budget", "evaluations", "instances", "accepted", "discarded", "judged", "searched", "acceptance"}
 """Fields of an audit that say how much was tried."""
@@ -47,12 +46,11 @@ def absolute(target: str) -> str:
 
 def audit(folder: Path, target: str, seed: int) -> tuple[float, float, Any]:
     """Seconds of processor time, seconds on the wall, and the JSON of an audit by the sources in a folder."""
-    single = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-    environment = {**os.environ, **single, "PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": ""}
+    keeping = {**environment(folder), "PYTHONDONTWRITEBYTECODE": ""}  # what is compiled is kept, as with a user
     command = [sys.executable, "-m", "resstream", "audit", target, "--quick", "--json", "--no-memory"]
     before = os.times()
     start = time.monotonic()
-    done = subprocess.run([*command, "--seed", str(seed)], cwd=folder, env=environment, capture_output=True, text=True)
+    done = subprocess.run([*command, "--seed", str(seed)], cwd=folder, env=keeping, capture_output=True, text=True)
     wall = time.monotonic() - start
     after = os.times()
     spent = after.children_user + after.children_system - before.children_user - before.children_system
@@ -113,12 +111,8 @@ def main() -> None:
 
     drawn = random.Random(options.seed).sample(sorted(claims.library()), options.claims)
     named = [absolute(target) for target in options.targets]
-    with tempfile.TemporaryDirectory() as folder:
-        archive = subprocess.run(
-            ["git", "archive", options.revision, "resstream"], cwd=ROOT, check=True, capture_output=True
-        )
-        subprocess.run(["tar", "-x", "-C", folder], input=archive.stdout, check=True)
-        compare(Path(folder), ROOT, [*drawn, *named], options.seed)
+    with sources(options.revision) as folder:
+        compare(folder, ROOT, [*drawn, *named], options.seed)
 
 
 if __name__ == "__main__":

@@ -11,14 +11,12 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import random
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
-ROOT = Path(__file__).parent.parent
+from earlier import ROOT, environment, sources
 
 WORKER = """
 import inspect, json, sys, time
@@ -40,14 +38,13 @@ class Checker:
     """A process that checks claims by the sources in a folder."""
 
     def __init__(self, folder: Path, profile: str, seed: int) -> None:
-        single = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
         self.process = subprocess.Popen(
             [sys.executable, "-c", WORKER, profile, str(seed)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
             cwd=folder,
-            env={**os.environ, **single, "PYTHONPATH": str(folder)},
+            env=environment(folder),
         )
         self.claims: list[str] = json.loads(self._line())
 
@@ -87,12 +84,8 @@ def main() -> None:
     parser.add_argument("--profile", default="default")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        archive = subprocess.run(
-            ["git", "archive", options.revision, "resstream"], cwd=ROOT, check=True, capture_output=True
-        )
-        subprocess.run(["tar", "-x", "-C", folder], input=archive.stdout, check=True)
-        before, now = (Checker(path, options.profile, options.seed) for path in (Path(folder), ROOT))
+    with sources(options.revision) as folder:
+        before, now = (Checker(path, options.profile, options.seed) for path in (folder, ROOT))
         try:
             names = [name for name in before.claims if name in set(now.claims)]
             if options.claims is not None:
