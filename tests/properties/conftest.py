@@ -1,18 +1,20 @@
-"""How a float64 result is held against the balls, for every test of the reference."""
+"""How a float64 result is held against the balls, for tests of the reference; what tests of domains are built of."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
 from flint import arb
 
-from resstream.arithmetic import FLOAT64, Array, Ball, BallEntry, NumberSystem
+from resstream.arithmetic import FLOAT64, RATIONAL, Array, Ball, BallEntry, NumberSystem
 
 EPS = float(np.finfo(np.float64).eps)
+SYSTEMS = pytest.mark.parametrize("system", [FLOAT64, RATIONAL], ids=lambda system: system.name)
 
 
 def _assert_within(value: Array, judged: Array, bound: Any, what: str = "") -> None:
@@ -80,3 +82,15 @@ def assert_same_balls() -> Callable[..., None]:
 def checking() -> Callable[[NumberSystem], AbstractContextManager[None]]:
     """Where values are checked: at the working precision, but for floats outside the context of a search."""
     return lambda system: nullcontext() if system is FLOAT64 else system.working()
+
+
+def read(system: NumberSystem, rows: Any, *shape: int) -> Array:
+    """Rows of numbers (floats, fractions, text such as "1/3") in a number system, as often as the shape says."""
+    rows = np.array(rows, dtype=object)
+    one = system.array(np.array([Fraction(entry) for entry in rows.flat], dtype=object).reshape(rows.shape))
+    return np.broadcast_to(one, (*shape, *one.shape)).copy()
+
+
+def values(array: Array) -> list[Any]:
+    """The numbers behind the entries of an array."""
+    return [entry.value for entry in array.flat]

@@ -4,12 +4,13 @@ import numpy as np
 import pytest
 import sympy as sp
 
-from resstream.arithmetic import FLOAT64, RATIONAL
+from resstream.arithmetic import RATIONAL
 from resstream.arithmetic.unknowns import SymbolicUnknowns, cases
 from resstream.domains import Invertible, InvertiblePair, Matrix, Projection
 
+from .conftest import SYSTEMS
+
 SIZES = {"d": 2}
-SYSTEMS = pytest.mark.parametrize("system", [FLOAT64, RATIONAL], ids=lambda system: system.name)
 SHAPES = pytest.mark.parametrize("shape", [(), (5,)])
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import sympy as sp
 
-from resstream.arithmetic import FLOAT64, RATIONAL
+from resstream.arithmetic import RATIONAL
 from resstream.arithmetic.unknowns import SymbolicUnknowns
 from resstream.domains import (
     Matrix,
@@ -20,14 +20,10 @@ from resstream.domains import (
     Vector,
 )
 
+from .conftest import SYSTEMS, read, values
+
 SIZES = {"n": 2, "d": 3}
-SYSTEMS = pytest.mark.parametrize("system", [FLOAT64, RATIONAL], ids=lambda system: system.name)
 SHAPES = pytest.mark.parametrize("shape", [(), (5,), (5, 3)])
-
-
-def read(system, rows, *shape):
-    rows = np.array(rows)
-    return system.array(np.broadcast_to(rows, (*shape, *rows.shape)).copy())
 
 
 BUILT = [
@@ -138,10 +134,6 @@ def test_members_are_told_from_others(domain, held, others, system):
     assert [domain.contains(system.array(np.array(x)), SIZES) for x in held] == [True] * len(held)
     assert [domain.contains(system.array(np.array(x)), SIZES) for x in others] == [False] * len(others)
     assert not domain.contains("matrix", SIZES)
-
-
-def values(array):
-    return [entry.value for entry in array.flat]
 
 
 def test_what_is_unknown_of_them():

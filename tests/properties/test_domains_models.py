@@ -5,14 +5,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from resstream.arithmetic import FLOAT64, RATIONAL
+from resstream.arithmetic import FLOAT64
 from resstream.arithmetic.unknowns import SymbolicUnknowns, cases
 from resstream.domains import AttentionOnly, Heads, ReluLayer, SharedHeads, Tokens
 from resstream.errors import DomainError
 from resstream.reference import MLP, Head
 
+from .conftest import SYSTEMS
+
 SIZES = {"H": 4, "G": 2, "d": 3, "h": 2, "v": 5, "L": 6, "V": 7}
-SYSTEMS = pytest.mark.parametrize("system", [FLOAT64, RATIONAL], ids=lambda system: system.name)
 
 
 def shapes(domain, sizes=SIZES):

@@ -3,15 +3,16 @@
 import numpy as np
 import pytest
 
-from resstream.arithmetic import FLOAT64, RATIONAL
+from resstream.arithmetic import RATIONAL
 from resstream.arithmetic.unknowns import SymbolicUnknowns, cases
 from resstream.domains import Norm
 from resstream.errors import DomainError
 from resstream.reference import L1, L2, LINF, row_norms
 from resstream.reference import Norm as NormValue
 
+from .conftest import SYSTEMS
+
 CHANGED = {"kind": "l1", "basis": "changed"}
-SYSTEMS = pytest.mark.parametrize("system", [FLOAT64, RATIONAL], ids=lambda system: system.name)
 
 
 def raw(system, *shape):

@@ -11,7 +11,8 @@ from resstream.arithmetic.unknowns import SymbolicUnknowns, cases
 from resstream.domains import Ball, Matrix, Orthogonal, Sphere
 from resstream.domains.pieces import constants
 
-SYSTEMS = pytest.mark.parametrize("system", [FLOAT64, RATIONAL], ids=lambda system: system.name)
+from .conftest import SYSTEMS, read, values
+
 SHAPES = pytest.mark.parametrize("shape", [(), (5,), (2, 3)])
 SIZES = {"d": 2, "k": 1}
 
@@ -27,13 +28,6 @@ class AtZero(SymbolicUnknowns):
 
     def real(self, shape):
         return constants(np.zeros(shape), self)
-
-
-def read(system, rows, *shape):
-    rows = np.array(rows, dtype=object)
-    values = [Fraction(entry) for entry in rows.flat]
-    one = system.array(np.array(values, dtype=object).reshape(rows.shape))
-    return np.broadcast_to(one, (*shape, *one.shape)).copy()
 
 
 def assert_is(found, wanted, system, shape):
@@ -148,10 +142,6 @@ def test_what_rounding_moved_is_moved_back():
 
 
 # ---- what is unknown in proofs -----------------------------------------------
-
-
-def values(array):
-    return [entry.value for entry in array.flat]
 
 
 def test_both_components_are_pieces_of_reflections():

@@ -24,15 +24,13 @@ from resstream.domains.pieces import (
 )
 from resstream.errors import DomainError, NotExpressible
 
+from .conftest import values
+
 
 class Solving(SymbolicUnknowns):
     """Unknowns of what solves equations."""
 
     solves = True
-
-
-def values(array):
-    return [entry.value for entry in array.flat]
 
 
 def exactly(rows):

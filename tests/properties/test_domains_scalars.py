@@ -7,23 +7,15 @@ import pytest
 import sympy as sp
 from flint import arb
 
-from resstream.arithmetic import FLOAT64, RATIONAL, Ball, exact
+from resstream.arithmetic import RATIONAL, Ball, exact
 from resstream.arithmetic.unknowns import SymbolicUnknowns, cases
 from resstream.domains import Count, Integers, Ordered, Scalar, Subset, Whole
 from resstream.errors import DomainError
 
-SYSTEMS = pytest.mark.parametrize("system", [FLOAT64, RATIONAL], ids=lambda system: system.name)
+from .conftest import SYSTEMS, read, values
+
 SHAPES = pytest.mark.parametrize("shape", [(), (5,), (2, 3)])
 ENDS = [(None, None), (-1, None), (None, 2), (-1, 2), (exact(-1, 2), exact(3, 2)), (2, 2)]
-
-
-def read(system, rows, *shape):
-    one = system.array(np.array(rows, dtype=object))
-    return np.broadcast_to(one, (*shape, *one.shape)).copy()
-
-
-def values(array):
-    return [entry.value for entry in array.flat]
 
 
 def clamped(x, low, high):
