@@ -346,7 +346,7 @@ def _largest_singular_value(W: arb_mat, bits: int) -> arb:
     is known at the end: ||T||_F^2 <= ||T|| <= ||T||_F, which a gap between the singular values closes much sooner.
     """
     gram = W.transpose() * W if W.ncols() <= W.nrows() else W * W.transpose()
-    trace = gram.trace().mid()  # its method knows but one scale
+    trace = gram.trace().mid()  # FLINT takes what is small for nothing, whatever the rest is
     for number in range(BASES):
         with suppress(ValueError):
             values = acb_mat(_in_another_basis(gram / trace, number)).eig(multiple=True)
